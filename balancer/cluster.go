@@ -27,7 +27,7 @@ type Cluster interface {
 type EventCluster interface {
 	Cluster
 	StartMove(m policy.Migration, done func(error))
-	StartAction(a policy.StreamAction, done func(policy.ActionResult))
+	StartAction(a policy.StreamAction, done func(policy.StreamActionResult))
 }
 
 // ConcurrentCluster is a Cluster that several goroutines use at once. Each goroutine waits for the end of

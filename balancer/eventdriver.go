@@ -52,7 +52,7 @@ type eventThread struct {
 	cluster    EventCluster
 	logger     *slog.Logger
 	advance    func(now time.Time, result any) Step
-	actionDone func(context.Context, DefragmentationStore, policy.StreamAction, policy.ActionResult)
+	actionDone func(context.Context, DefragmentationStore, policy.StreamAction, policy.StreamActionResult)
 
 	timer   *Event // that ends a Sleep or a Wait
 	waiting bool
@@ -105,7 +105,7 @@ func (t *eventThread) resume(result any) {
 }
 
 func (t *eventThread) startAction(a policy.StreamAction) {
-	done := once(func(r policy.ActionResult) {
+	done := once(func(r policy.StreamActionResult) {
 		if t.stopped {
 			return // no thread waits for the reply any more
 		}
@@ -116,7 +116,7 @@ func (t *eventThread) startAction(a policy.StreamAction) {
 		return nil
 	})
 	if err != nil {
-		done(policy.ActionResult{Err: err})
+		done(policy.StreamActionResult{Err: err})
 	}
 }
 

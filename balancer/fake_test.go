@@ -54,9 +54,9 @@ type fakeCluster struct {
 
 	actions      []startedAction
 	actionTime   time.Duration
-	actionResult func(policy.StreamAction) policy.ActionResult
+	actionResult func(policy.StreamAction) policy.StreamActionResult
 	noReplies    bool
-	replies      []func(policy.ActionResult)
+	replies      []func(policy.StreamActionResult)
 	mergeable    []policy.MergeWork
 	mergeableErr error
 	onPhase      func() // while a phase is stored
@@ -333,14 +333,14 @@ func (f *fakeCluster) LogChange(_ context.Context, what string) error {
 
 // StartAction answers after actionTime what actionResult says; at once and
 // well without it.
-func (f *fakeCluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
+func (f *fakeCluster) StartAction(a policy.StreamAction, done func(policy.StreamActionResult)) {
 	f.actions = append(f.actions, startedAction{f.queue.Now(), a})
 	if f.noReplies {
 		f.replies = append(f.replies, done)
 		return
 	}
 	f.queue.After(f.actionTime, func() {
-		var r policy.ActionResult
+		var r policy.StreamActionResult
 		if f.actionResult != nil {
 			r = f.actionResult(a)
 		}

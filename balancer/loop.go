@@ -47,20 +47,20 @@ type Parameters struct {
 	// RandomMigrations is the fail point balancerShouldReturnRandomMigrations, which the server's own
 	// tests use: chunks and unsharded collections move at random (rules/01-selection §6.10 and §8).
 	RandomMigrations bool
-	// ReshardingDuration is the minimum duration of a resharding
+	// MinReshardingDuration is the minimum duration of a resharding
 	// (reshardingMinimumOperationDurationMillis).
-	ReshardingDuration time.Duration
+	MinReshardingDuration time.Duration
 }
 
-// DefaultReshardingDuration is the server's default of ReshardingDuration.
-const DefaultReshardingDuration = 5 * time.Minute
+// DefaultMinReshardingDuration is the server's default of MinReshardingDuration.
+const DefaultMinReshardingDuration = 5 * time.Minute
 
 // DefaultParameters returns the server's defaults.
 func DefaultParameters() Parameters {
 	return Parameters{
 		MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second,
 		DefragmentationThrottling: time.Second, AutoMergerThrottling: 15 * time.Second, AutoMergerInterval: time.Hour,
-		SessionsChunks: 1024, ReshardingDuration: DefaultReshardingDuration,
+		SessionsChunks: 1024, MinReshardingDuration: DefaultMinReshardingDuration,
 	}
 }
 

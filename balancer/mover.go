@@ -16,7 +16,7 @@ type Mover interface {
 	Move(ctx context.Context, m policy.Migration) error
 
 	// Act runs one streaming action to its end (rules/02-defragmentation-and-merging §4.2). It blocks.
-	Act(ctx context.Context, a policy.StreamAction) policy.ActionResult
+	Act(ctx context.Context, a policy.StreamAction) policy.StreamActionResult
 }
 
 // migrate runs the chosen migrations in parallel (in releases before 3.4 one after the other), and

@@ -57,7 +57,7 @@ func (s shaky) StartMove(m policy.Migration, done func(error)) {
 	s.fakeCluster.StartMove(m, done)
 }
 
-func (s shaky) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
+func (s shaky) StartAction(a policy.StreamAction, done func(policy.StreamActionResult)) {
 	s.trip("action")
 	s.fakeCluster.StartAction(a, done)
 }
@@ -71,9 +71,9 @@ func (s shaky) Move(_ context.Context, m policy.Migration) error {
 	return nil
 }
 
-func (s shaky) Act(context.Context, policy.StreamAction) policy.ActionResult {
+func (s shaky) Act(context.Context, policy.StreamAction) policy.StreamActionResult {
 	s.trip("action")
-	return policy.ActionResult{}
+	return policy.StreamActionResult{}
 }
 
 // With lets one exchange in at a time, for real time.

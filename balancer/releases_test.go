@@ -201,7 +201,7 @@ func TestUnshardedMovesGoFirst(t *testing.T) {
 	f.add(t, "db.c", 1000, 0, 0)
 	f.unsharded = []policy.Unsharded{{Namespace: "db.u", Shard: "b"}}
 	parameters := balancer.DefaultParameters()
-	parameters.RandomMigrations, parameters.ReshardingDuration = true, 0
+	parameters.RandomMigrations, parameters.MinReshardingDuration = true, 0
 	f.runConfig(t, balancer.Config{Parameters: func() balancer.Parameters { return parameters }})
 	f.advance(3 * time.Second)
 	if len(f.moves) == 0 || moveText(f.moves[0]) != "db.u b>a" || f.moves[0].Reason != policy.ReasonUnsharded {

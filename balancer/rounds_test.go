@@ -429,7 +429,7 @@ func TestOrderOfABatch(t *testing.T) {
 	parameters := balancer.DefaultParameters()
 	f.runConfig(t, balancer.Config{Parameters: func() balancer.Parameters {
 		// Unsharded collections move once there is something to defragment.
-		parameters.RandomMigrations, parameters.ReshardingDuration = f.queue.Now().Sub(start) > 30*time.Second, 0
+		parameters.RandomMigrations, parameters.MinReshardingDuration = f.queue.Now().Sub(start) > 30*time.Second, 0
 		return parameters
 	}})
 	f.advance(2 * time.Minute)

@@ -95,7 +95,7 @@ func runAction(
 	log *slog.Logger,
 	c ConcurrentCluster,
 	a policy.StreamAction,
-) (result policy.ActionResult) {
+) (result policy.StreamActionResult) {
 	err := mongoerr.CatchPanic(log, "an action of the balancer", func() error {
 		result = c.Act(ctx, a)
 		return nil

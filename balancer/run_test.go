@@ -31,8 +31,8 @@ func (c *timedCluster) Move(ctx context.Context, m policy.Migration) error {
 	return nil
 }
 
-func (c *timedCluster) Act(_ context.Context, a policy.StreamAction) policy.ActionResult {
-	return policy.ActionResult{Err: fmt.Errorf("nobody asked for the action %s", a.Kind)}
+func (c *timedCluster) Act(_ context.Context, a policy.StreamAction) policy.StreamActionResult {
+	return policy.StreamActionResult{Err: fmt.Errorf("nobody asked for the action %s", a.Kind)}
 }
 
 // With lets one exchange in at a time.

@@ -136,23 +136,23 @@ func (s *simulated) StartMove(m policy.Migration, done func(error)) {
 func (s *simulated) LogAction(context.Context, string, bson.D) error { return nil }
 
 // StartAction merges and measures at once.
-func (s *simulated) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
+func (s *simulated) StartAction(a policy.StreamAction, done func(policy.StreamActionResult)) {
 	s.actions++
 	s.queue.After(5*time.Millisecond, func() { done(s.act(a)) })
 }
 
-func (s *simulated) act(a policy.StreamAction) policy.ActionResult {
+func (s *simulated) act(a policy.StreamAction) policy.StreamActionResult {
 	if err := s.commit(); err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	switch a.Kind {
 	case policy.MergeRange:
-		return policy.ActionResult{Err: s.merge(a)}
+		return policy.StreamActionResult{Err: s.merge(a)}
 	case policy.MeasureRange:
 		size := s.bytes[string(a.Min.Bytes())]
-		return policy.ActionResult{Size: min(size, a.MaxBytes+1), MaxReached: size > a.MaxBytes}
+		return policy.StreamActionResult{MeasuredBytes: min(size, a.MaxBytes+1), MaxReached: size > a.MaxBytes}
 	}
-	return policy.ActionResult{}
+	return policy.StreamActionResult{}
 }
 
 func (s *simulated) merge(a policy.StreamAction) error {

@@ -153,7 +153,7 @@ func (s *Streams) mergerAction() (policy.StreamAction, bool, error) {
 	l := s.loop
 	l.startDueAutoMergeRound(&s.thread)
 	wants := false
-	l.locked(func() { wants = l.merger.NeedsWork() })
+	l.locked(func() { wants = l.merger.LacksWork() })
 	if wants {
 		work, err := call(&s.thread, "mergeable", func(ctx context.Context, c Cluster) ([]policy.MergeWork, error) {
 			return c.Mergeable(ctx)
@@ -246,7 +246,7 @@ func (s *Streams) ActionDone(
 	ctx context.Context,
 	store DefragmentationStore,
 	a policy.StreamAction,
-	r policy.ActionResult,
+	r policy.StreamActionResult,
 ) {
 	s.adjustOutstanding(-1)
 	err := mongoerr.CatchPanic(s.logger, "the end of an action", func() error {
@@ -259,7 +259,7 @@ func (s *Streams) ActionDone(
 }
 
 func (s *Streams) recordResult(
-	ctx context.Context, store DefragmentationStore, a policy.StreamAction, r policy.ActionResult,
+	ctx context.Context, store DefragmentationStore, a policy.StreamAction, r policy.StreamActionResult,
 ) {
 	if a.Kind == policy.MergeAll {
 		s.mergeAllDone(ctx, a, r)
@@ -279,7 +279,7 @@ func (s *Streams) recordResult(
 	s.wake()
 }
 
-func (s *Streams) mergeAllDone(ctx context.Context, a policy.StreamAction, r policy.ActionResult) {
+func (s *Streams) mergeAllDone(ctx context.Context, a policy.StreamAction, r policy.StreamActionResult) {
 	if r.Err != nil {
 		level := slog.LevelDebug
 		if mongoerr.Is(r.Err, mongoerr.KeyPatternShorterThanBound) || mongoerr.Is(r.Err, mongoerr.BoundFieldMismatch) {

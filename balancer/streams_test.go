@@ -47,14 +47,14 @@ func (f *fakeCluster) defragment(t testing.TB, ns string, perShard int) *fakeCol
 
 // merging lets merges and moves change the fake's chunks.
 func (f *fakeCluster) merging(c *fakeCollection, measured int64) {
-	f.actionResult = func(a policy.StreamAction) policy.ActionResult {
+	f.actionResult = func(a policy.StreamAction) policy.StreamActionResult {
 		if a.Kind == policy.MeasureRange {
-			return policy.ActionResult{Size: measured}
+			return policy.StreamActionResult{MeasuredBytes: measured}
 		}
 		first := c.table.Find(a.Min)
 		first.Max, first.Estimate = a.Max, 0
 		first.Version = catalog.ChunkVersion{Major: c.table.Version().Major, Minor: c.table.Version().Minor + 1}
-		return policy.ActionResult{Err: c.apply(first)}
+		return policy.StreamActionResult{Err: c.apply(first)}
 	}
 	f.moveErr = func(m policy.Migration) error {
 		chunk := c.table.Find(m.Min)
@@ -64,7 +64,7 @@ func (f *fakeCluster) merging(c *fakeCollection, measured int64) {
 	}
 }
 
-func (f *fakeCluster) started(kind policy.ActionKind) (at []time.Duration) {
+func (f *fakeCluster) started(kind policy.StreamActionKind) (at []time.Duration) {
 	for _, s := range f.actions {
 		if s.action.Kind == kind {
 			at = append(at, s.at.Sub(start))
@@ -141,7 +141,7 @@ func (c streamsCase) outstandingLimit(t *testing.T) {
 	if len(f.actions) != c.Issued {
 		t.Fatalf("%d actions under way, want %d", len(f.actions), c.Issued)
 	}
-	f.replies[0](policy.ActionResult{Size: 1})
+	f.replies[0](policy.StreamActionResult{MeasuredBytes: 1})
 	f.advance(0)
 	if len(f.actions) != c.AfterAReply {
 		t.Errorf("%d actions after one reply, want %d", len(f.actions), c.AfterAReply)

@@ -103,9 +103,9 @@ func TestStreamsTrap06AWakeUpWhileAskingIsNotLost(t *testing.T) {
 	// measurement fails and has to be asked for again.
 	f.onPhase = func() {
 		f.onPhase = nil
-		f.replies[0](policy.ActionResult{Err: mongoerr.New(mongoerr.NetworkTimeout, "timeout")})
+		f.replies[0](policy.StreamActionResult{Err: mongoerr.New(mongoerr.NetworkTimeout, "timeout")})
 	}
-	f.replies[1](policy.ActionResult{MaxReached: true})
+	f.replies[1](policy.StreamActionResult{MaxReached: true})
 	f.advance(0)
 	if len(f.actions) != 3 {
 		t.Errorf("%d actions, want the third at once and not with the next round", len(f.actions))

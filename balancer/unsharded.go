@@ -25,7 +25,7 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 		return nil, err
 	}
 	situation := policy.UnshardedSituation{Shards: shards, Collections: colls,
-		MinReshardingTime: l.cfg.Parameters().ReshardingDuration}
+		MinReshardingTime: l.cfg.Parameters().MinReshardingDuration}
 	for _, coll := range sharded {
 		situation.Sharded = append(situation.Sharded, coll.Namespace)
 	}

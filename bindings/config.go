@@ -27,8 +27,8 @@ type Config struct {
 	// Deployment is the description of the cluster that the prompt shows in brackets, such as "mock:
 	// mongos" or "direct: mongos".
 	Deployment string
-	// Mode is the mode that the prompt shows, such as "read-only"; empty for none.
-	Mode string
+	// PromptMode is the mode that the prompt shows, such as "read-only"; empty for none.
+	PromptMode string
 	// SetName is the name of the replica set, which the prompt shows first.
 	SetName string
 	// ReadPreference is the initial read preference; nil means primary.

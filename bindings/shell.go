@@ -76,14 +76,14 @@ func New(cfg Config) (*Shell, error) {
 		BeforeRun:     s.warnAboutRunning,
 		RewordMessage: s.collectionCalledText,
 		SuggestMethod: s.suggestMethod,
-		CheckRun:      cfg.Sandbox.CheckRun,
+		CheckMayRun:   cfg.Sandbox.CheckMayRun,
 		BuiltinModule: func(name string) goja.Value { return s.node.Module(name) },
 		ReceiverNames: receiverForms,
 	})
 	s.display.JS = s.JS
 	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, OnSend: cfg.OnSend}
 	s.gateway = server.NewGateway(s.JS, checks, cfg.NoRetryWrites)
-	s.makeHosts()
+	s.makePackageHosts()
 	s.completer = complete.New(s.JS, completerShell{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{
 		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version, Environment: cfg.Environment,

@@ -18,8 +18,8 @@ type Timers interface {
 	RunTimers(ctx context.Context) error
 }
 
-// maxDeferred is the maximum size of deferred output in bytes.
-const maxDeferred = 1 << 20
+// maxDeferredBytes is the maximum size of deferred output in bytes.
+const maxDeferredBytes = 1 << 20
 
 // DeferredOutput buffers the output of timers while a line is being edited. The zero value is ready to
 // use.
@@ -27,8 +27,8 @@ type DeferredOutput struct {
 	mu            sync.Mutex
 	holding       bool
 	pieces        []piece
-	size          int
-	dropped       int
+	heldBytes     int
+	droppedBytes  int
 	droppedWriter io.Writer // destination of the dropped output
 }
 
@@ -52,11 +52,11 @@ func (w screenWriter) Write(p []byte) (int, error) {
 	if !s.holding {
 		return w.to.Write(p)
 	}
-	if s.size+len(p) > maxDeferred {
-		s.dropped, s.droppedWriter = s.dropped+len(p), w.to
+	if s.heldBytes+len(p) > maxDeferredBytes {
+		s.droppedBytes, s.droppedWriter = s.droppedBytes+len(p), w.to
 		return len(p), nil
 	}
-	s.size += len(p)
+	s.heldBytes += len(p)
 	s.pieces = append(s.pieces, piece{w.to, bytes.Clone(p)})
 	return len(p), nil
 }
@@ -70,7 +70,7 @@ func (d *DeferredOutput) hold() {
 func (d *DeferredOutput) isEmpty() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.pieces) == 0 && d.dropped == 0
+	return len(d.pieces) == 0 && d.droppedBytes == 0
 }
 
 // flush writes the deferred output, followed by a newline if necessary.
@@ -83,10 +83,10 @@ func (d *DeferredOutput) flush() {
 		}
 		_, _ = p.to.Write(p.text)
 	}
-	if d.dropped > 0 {
-		fmt.Fprintf(d.droppedWriter, "(%d more bytes were printed by timers and left out)\n", d.dropped)
+	if d.droppedBytes > 0 {
+		fmt.Fprintf(d.droppedWriter, "(%d more bytes were printed by timers and left out)\n", d.droppedBytes)
 	}
-	d.holding, d.pieces, d.size, d.dropped, d.droppedWriter = false, nil, 0, 0, nil
+	d.holding, d.pieces, d.heldBytes, d.droppedBytes, d.droppedWriter = false, nil, 0, 0, nil
 }
 
 // nextTimer returns a channel that fires when a timer is due; nil never fires.

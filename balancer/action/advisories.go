@@ -73,8 +73,8 @@ func (l *preflightReader) readMovingPrimary(ctx context.Context) {
 	l.addUnread("movePrimary commands under way", err)
 }
 
-// warn reports the known faults that concern the steps of a plan.
-func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serialReporter) error {
+// noteKnownFaults reports the known faults that concern the steps of a plan.
+func (p Plan) noteKnownFaults(s *catalog.Snapshot, made *plan.Plan, r *serialReporter) error {
 	list, err := LoadAdvisories(p.AdvisoriesFile)
 	if err != nil || len(made.Steps) == 0 {
 		return err

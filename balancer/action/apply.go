@@ -103,7 +103,7 @@ func addUnmarkDrainingHook(l *leasedRun, work *apply.Execution, o *apply.Options
 	if shard == "" && !removed {
 		return
 	}
-	o.UnmarkedShard = shard
+	o.NoLongerDraining = shard
 	o.BeforeRun = func(ctx context.Context) error {
 		read := func(o live.ReaderOptions) (*catalog.Snapshot, error) {
 			s, err := live.NewCommandReader(l.runner, o).Read(ctx)

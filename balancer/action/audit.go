@@ -27,20 +27,20 @@ type Audit struct {
 	Namespaces []string
 	// MetadataOnly audits only the metadata, not the documents.
 	MetadataOnly bool
-	// Sample is the number of documents of each collection to read, beginning at a random _id; zero
+	// SampleDocs is the number of documents of each collection to read, beginning at a random _id; zero
 	// means all.
-	Sample int64
-	// Checkpoint is a file for the progress, from which another run can continue; empty means none. A
+	SampleDocs int64
+	// CheckpointFile is a file for the progress, from which another run can continue; empty means none. A
 	// run that completes removes the file.
-	Checkpoint string
+	CheckpointFile string
 	// ExportDir is a directory for the documents of findings, with one file for each finding.
 	ExportDir string
 	// MaxRereads is the maximum number of times that suspicious data are read again, with a wait of
 	// RereadPause before each read.
 	MaxRereads  int
 	RereadPause time.Duration
-	// MaxRate is the maximum number of bytes read per second; zero means no limit.
-	MaxRate int64
+	// MaxBytesPerSecond is the maximum number of bytes read per second; zero means no limit.
+	MaxBytesPerSecond int64
 	// PauseBetween is the wait after each 16 MiB, MaxDuration is the maximum duration, and Window is the time
 	// of day in which to read, by the cluster's clock.
 	PauseBetween, MaxDuration time.Duration
@@ -68,9 +68,9 @@ type AuditResult struct {
 	// Unsettled lists what was suspicious and changed each time it was read again.
 	Unsettled []string `json:"unsettled,omitempty"`
 	// Stopped says why the audit ended early. Resume is the file from which another run can continue.
-	Stopped string `json:"stopped,omitzero"`
-	Resume  string `json:"resume,omitzero"`
-	MS      int64  `json:"millis"`
+	Stopped    string `json:"stopped,omitzero"`
+	ResumeFile string `json:"resume,omitzero"`
+	MS         int64  `json:"millis"`
 }
 
 // AuditCollection is the summary of one collection.
@@ -79,13 +79,13 @@ type AuditCollection struct {
 	Sharded   bool   `json:"sharded"`
 	// Docs is the number of documents that were read, on all shards.
 	Docs int64 `json:"docs"`
-	// PendingDeletion is the number of orphans that a pending range deletion will delete and of which the owner
+	// PendingOrphans is the number of orphans that a pending range deletion will delete and of which the owner
 	// has the document.
-	PendingDeletion int64 `json:"waiting,omitzero"`
-	// Deleted is the number of orphans with a pending range deletion of which the owner has deleted the
+	PendingOrphans int64 `json:"waiting,omitzero"`
+	// DeletedByOwner is the number of orphans with a pending range deletion of which the owner has deleted the
 	// document since.
-	Deleted int64    `json:"deleted,omitzero"`
-	Notes   []string `json:"notes,omitempty"`
+	DeletedByOwner int64    `json:"deleted,omitzero"`
+	Notes          []string `json:"notes,omitempty"`
 }
 
 // Validate checks the options.
@@ -95,13 +95,13 @@ func (a Audit) Validate() error {
 		return refuse("{settle} must be at least 1")
 	case a.RereadPause < 0 || a.PauseBetween < 0 || a.MaxDuration < 0:
 		return refuse("{settlePause}, {pauseBetween} and {for} can't be negative")
-	case a.MaxRate < 0:
-		return refuse("{maxRate} can't be negative: %d", a.MaxRate)
-	case a.Sample < 0:
-		return refuse("{sample} can't be negative: %d", a.Sample)
-	case a.MetadataOnly && a.Sample > 0:
+	case a.MaxBytesPerSecond < 0:
+		return refuse("{maxRate} can't be negative: %d", a.MaxBytesPerSecond)
+	case a.SampleDocs < 0:
+		return refuse("{sample} can't be negative: %d", a.SampleDocs)
+	case a.MetadataOnly && a.SampleDocs > 0:
 		return refuse("{sample} and {metadata} exclude each other: {metadata} reads no documents")
-	case a.Checkpoint != "" && (a.MetadataOnly || a.Sample > 0):
+	case a.CheckpointFile != "" && (a.MetadataOnly || a.SampleDocs > 0):
 		return refuse("{checkpoint} is for all documents: leave {metadata} and {sample} out")
 	case a.MetadataOnly && a.ExportDir != "":
 		return refuse("{export} and {metadata} exclude each other: {metadata} reads no documents")
@@ -140,7 +140,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	run := &auditRun{
 		Audit: a, cluster: c, report: report, result: &result,
 		tables: map[string]*ownerTable{}, untracked: map[string]bool{},
-		rate: readRate{clock: c.Clock, maxBytesPerSecond: a.MaxRate}, readRetry: readRetry{c.Clock, report},
+		rate: readRate{clock: c.Clock, maxBytesPerSecond: a.MaxBytesPerSecond}, readRetry: readRetry{c.Clock, report},
 	}
 	if err := run.resumeAudit(); err != nil {
 		return result, err
@@ -158,7 +158,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		err = run.checkpoint.remove()
 	} else if run.checkpoint.At != nil || len(run.checkpoint.Done) > 0 {
 		err = errors.Join(err, run.checkpoint.save(c.Clock.Now()))
-		result.Resume = run.checkpoint.file
+		result.ResumeFile = run.checkpoint.file
 	}
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
 	if over := new(pace.RunOverError); errors.As(err, &over) {
@@ -271,7 +271,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 // documents on that shard may exist nowhere else.
 func (a *auditRun) misplaced(c *placement.Collection) bool {
 	return slices.ContainsFunc(a.result.Findings, func(f placement.Finding) bool {
-		return f.Kind == placement.Misplaced && f.Namespace == c.Namespace
+		return f.Kind == placement.CollectionMisplaced && f.Namespace == c.Namespace
 	})
 }
 
@@ -293,8 +293,8 @@ func (a *auditRun) reportCost(read []*placement.Collection) {
 		for _, h := range c.Holdings {
 			n += h.Docs
 		}
-		if a.Sample > 0 {
-			n = min(n, a.Sample)
+		if a.SampleDocs > 0 {
+			n = min(n, a.SampleDocs)
 		}
 		a.docsExpected += n
 	}

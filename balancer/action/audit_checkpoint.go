@@ -55,33 +55,34 @@ type auditedResult struct {
 
 // auditedPart is a collection that was read up to a document.
 type auditedPart struct {
-	Namespace       string           `bson:"ns"`
-	UUID            bson.Binary      `bson:"uuid"`
-	From            bson.Raw         `bson:"from"` // contains the next _id
-	Docs            int64            `bson:"docs"`
-	PendingDeletion int64            `bson:"waiting"`
-	DocsByShard     map[string]int64 `bson:"each"`
-	Suspects        []bson.RawValue  `bson:"suspects"`
+	Namespace      string           `bson:"ns"`
+	UUID           bson.Binary      `bson:"uuid"`
+	From           bson.Raw         `bson:"from"` // contains the next _id
+	Docs           int64            `bson:"docs"`
+	PendingOrphans int64            `bson:"waiting"`
+	DocsByShard    map[string]int64 `bson:"each"`
+	Suspects       []bson.RawValue  `bson:"suspects"`
 }
 
 // resumeAudit reads the checkpoint of an earlier run. The checkpoint is empty if there is no file.
 func (a *auditRun) resumeAudit() error {
-	a.checkpoint = &checkpoint{Format: checkpointFormat, Names: slices.Clone(a.Namespaces), file: a.Checkpoint}
-	if a.Checkpoint == "" || !fileExists(a.Checkpoint) {
+	a.checkpoint = &checkpoint{Format: checkpointFormat, Names: slices.Clone(a.Namespaces), file: a.CheckpointFile}
+	if a.CheckpointFile == "" || !fileExists(a.CheckpointFile) {
 		return nil
 	}
-	text, err := safefile.Read(a.Checkpoint, maxCheckpointBytes, time.Minute)
+	text, err := safefile.Read(a.CheckpointFile, maxCheckpointBytes, time.Minute)
 	if err != nil {
 		return err
 	}
 	var k checkpoint
 	if err := bson.UnmarshalExtJSON(text, true, &k); err != nil || k.Format != checkpointFormat {
-		return refuse("{checkpoint} %s is not the checkpoint of an audit: remove it, or name another file", a.Checkpoint)
+		return refuse("{checkpoint} %s is not the checkpoint of an audit: remove it, or name another file", a.CheckpointFile)
 	}
 	if !slices.Equal(k.Names, a.checkpoint.Names) {
-		return refuse("{checkpoint} %s is of an audit of other collections: remove it, or name another file", a.Checkpoint)
+		return refuse("{checkpoint} %s is of an audit of other collections: remove it, or name another file",
+			a.CheckpointFile)
 	}
-	k.file, k.resume = a.Checkpoint, true
+	k.file, k.resume = a.CheckpointFile, true
 	a.checkpoint = &k
 	return nil
 }
@@ -163,7 +164,7 @@ func (d *documentAudit) resumePoint() *auditedPart {
 	if at == nil || at.Namespace != d.coll.Namespace || !at.UUID.Equal(d.coll.UUID) {
 		return nil
 	}
-	d.summary.Docs, d.summary.PendingDeletion = at.Docs, at.PendingDeletion
+	d.summary.Docs, d.summary.PendingOrphans = at.Docs, at.PendingOrphans
 	d.docsExpected = max(0, d.docsExpected-at.Docs)
 	for id, n := range at.DocsByShard {
 		d.docsByShard[catalog.ShardID(id)] = n
@@ -184,8 +185,8 @@ func (d *documentAudit) saveProgress(doc bson.Raw) error {
 	}
 	at := &auditedPart{
 		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs,
-		PendingDeletion: d.summary.PendingDeletion,
-		DocsByShard:     map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
+		PendingOrphans: d.summary.PendingOrphans,
+		DocsByShard:    map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
 	}
 	for id, n := range d.docsByShard {
 		at.DocsByShard[string(id)] = n

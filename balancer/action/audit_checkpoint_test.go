@@ -29,7 +29,7 @@ func (w *audited) killed(a Audit, looks int, atOnce bool) (AuditResult, bool) {
 			return
 		}
 		if looks--; looks == 0 {
-			kept, keptErr = os.ReadFile(a.Checkpoint)
+			kept, keptErr = os.ReadFile(a.CheckpointFile)
 			kill()
 		}
 	}))
@@ -41,13 +41,13 @@ func (w *audited) killed(a Audit, looks int, atOnce bool) (AuditResult, bool) {
 	}
 	switch {
 	case !atOnce:
-		if result.Resume != a.Checkpoint {
+		if result.ResumeFile != a.CheckpointFile {
 			w.Errorf("it can't go on: %+v", result)
 		}
 	case keptErr == nil:
-		w.must(os.WriteFile(a.Checkpoint, kept, 0o600))
+		w.must(os.WriteFile(a.CheckpointFile, kept, 0o600))
 	default:
-		if err := os.Remove(a.Checkpoint); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(a.CheckpointFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 			w.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAuditGoesOnAfterKills(t *testing.T) {
 			t.Fatalf("%+v", want)
 		}
 		a := anAudit()
-		a.Checkpoint, a.stepBytes, a.MaxRate = filepath.Join(t.TempDir(), "kept"), 1, 100
+		a.CheckpointFile, a.stepBytes, a.MaxBytesPerSecond = filepath.Join(t.TempDir(), "kept"), 1, 100
 		var got AuditResult
 		for done := false; !done; kills++ {
 			got, done = w.killed(a, 1+w.r.IntN(90), w.r.IntN(2) == 0)
@@ -83,7 +83,7 @@ func TestAuditGoesOnAfterKills(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d:\n%+v, want\n%+v", seed, got, want)
 		}
-		if _, err := os.Stat(a.Checkpoint); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(a.CheckpointFile); !errors.Is(err, os.ErrNotExist) {
 			t.Error("the checkpoint stays")
 		}
 	}
@@ -99,7 +99,7 @@ func TestAuditGoesOnAfterMending(t *testing.T) {
 		w.must(w.mock.Planter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
 	}
 	a := anAudit()
-	a.Namespaces, a.ExportDir, a.Checkpoint, a.stepBytes = []string{"db.c"}, t.TempDir(), filepath.Join(t.TempDir(), "kept"), 1
+	a.Namespaces, a.ExportDir, a.CheckpointFile, a.stepBytes = []string{"db.c"}, t.TempDir(), filepath.Join(t.TempDir(), "kept"), 1
 	if _, done := w.killed(a, 122, false); done { // which is after the last one of them
 		t.Fatal("it was not killed")
 	}
@@ -120,7 +120,7 @@ func TestAuditGoesOnAfterMending(t *testing.T) {
 func TestAuditProgressAfterAKill(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 1)
 	a := anAudit()
-	a.Namespaces, a.Checkpoint, a.stepBytes = []string{"db.c"}, filepath.Join(t.TempDir(), "kept"), 1
+	a.Namespaces, a.CheckpointFile, a.stepBytes = []string{"db.c"}, filepath.Join(t.TempDir(), "kept"), 1
 	missing := func() (n int64) {
 		_, err := a.Run(w.Context(), w.cluster(), reporterFunc(func(e Event) {
 			if p, is := e.(AuditProgress); is {
@@ -150,7 +150,7 @@ func TestAuditRefusesCheckpoints(t *testing.T) {
 	} {
 		w.must(os.WriteFile(path, []byte(text), 0o600))
 		a := anAudit()
-		a.Checkpoint = path
+		a.CheckpointFile = path
 		if _, err := a.Run(t.Context(), w.cluster(), nil); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -42,7 +42,7 @@ type documentAudit struct {
 	suspects        []bson.RawValue           // _ids
 	allSuspects     []bson.RawValue           // _ids of all suspects so far, for a checkpoint
 	findings        *documentFindings
-	docBytes        int64 // average size of a document
+	averageDocBytes int64 // average size of a document
 	bytesSinceCheck int64
 	cursorOpened    time.Time
 	enforcedIndexes []bson.Raw
@@ -89,10 +89,10 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 	if err == nil {
 		err = d.rereadUntilStable(ctx)
 	}
-	if err == nil && a.Sample == 0 {
+	if err == nil && a.SampleDocs == 0 {
 		err = d.checkShardLocalIndexes(ctx, apart)
 	}
-	if err == nil && a.Sample == 0 && !a.Secondary {
+	if err == nil && a.SampleDocs == 0 && !a.Secondary {
 		err = d.checkCounts(ctx)
 	}
 	a.result.Collections = append(a.result.Collections, d.summary)
@@ -108,7 +108,7 @@ func (d *documentAudit) measureDocuments(ctx context.Context) error {
 		}
 		return bytes / max(1, docs), err
 	})
-	d.docBytes = max(1, size)
+	d.averageDocBytes = max(1, size)
 	return err
 }
 
@@ -181,10 +181,10 @@ func (d *documentAudit) scan(ctx context.Context) error {
 	groups := int64(0)
 	isOver := func(c placement.Copy) bool {
 		groups++
-		return d.Sample > 0 && (groups > d.Sample || groups > 1 && c.Doc.Lookup("_id").Equal(from.Lookup("_id")))
+		return d.SampleDocs > 0 && (groups > d.SampleDocs || groups > 1 && c.Doc.Lookup("_id").Equal(from.Lookup("_id")))
 	}
 	err = d.scanFrom(ctx, from, isOver)
-	if err == nil && d.Sample > 0 && from != nil { // the sample began near the end
+	if err == nil && d.SampleDocs > 0 && from != nil { // the sample began near the end
 		err = d.scanFrom(ctx, nil, isOver)
 	}
 	return err
@@ -200,7 +200,7 @@ func (d *documentAudit) scanFrom(ctx context.Context, from bson.Raw, isOver func
 			return errSampled
 		}
 		docs := int64(len(copies))
-		if d.bytesSinceCheck+docs*d.docBytes >= cmp.Or(d.stepBytes, readStepBytes) {
+		if d.bytesSinceCheck+docs*d.averageDocBytes >= cmp.Or(d.stepBytes, readStepBytes) {
 			if err := d.saveProgress(copies[0].Doc); err != nil {
 				return err
 			}
@@ -234,7 +234,7 @@ func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, c
 func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Verdict {
 	v := d.table.judge.Classify(copies)
 	if v.IsSound() {
-		d.summary.PendingDeletion += int64(len(copies)) - int64(v.OwnedCount())
+		d.summary.PendingOrphans += int64(len(copies)) - int64(v.OwnedCount())
 		return v
 	}
 	id := copies[0].Doc.Lookup("_id")
@@ -276,7 +276,7 @@ func groupByExactID(copies []placement.Copy) (groups [][]placement.Copy) {
 
 // sampleStart returns where a sample begins.
 func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
-	if d.Sample == 0 {
+	if d.SampleDocs == 0 {
 		return nil, nil
 	}
 	for _, s := range d.shards.ReadableShards() {
@@ -292,7 +292,7 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs int64) error {
 	d.summary.Docs += docs
 	d.docsRead += docs
-	if d.bytesSinceCheck += docs * d.docBytes; d.bytesSinceCheck >= cmp.Or(d.stepBytes, readStepBytes) {
+	if d.bytesSinceCheck += docs * d.averageDocBytes; d.bytesSinceCheck >= cmp.Or(d.stepBytes, readStepBytes) {
 		d.bytesSinceCheck = 0
 		began := d.cluster.Clock.Now()
 		move := pace.Move{Namespace: d.coll.Namespace, MovesNothing: true}
@@ -306,7 +306,7 @@ func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs
 			d.cursorOpened = now
 		}
 	}
-	return d.rate.throttle(ctx, docs*d.docBytes)
+	return d.rate.throttle(ctx, docs*d.averageDocBytes)
 }
 
 // AuditProgress is the progress of a read.

@@ -40,7 +40,7 @@ type foundDocuments struct {
 	shards          []catalog.ShardID
 	examples        []placement.Document
 	ids             []bson.RawValue // of the named documents
-	docs            []bson.Raw      // the first documents, complete
+	firstDocs       []bson.Raw      // the first documents, complete
 	file            *os.File
 	path            string
 	firstCopies     []bson.Raw // for DuplicateID: the copies of the first document
@@ -122,7 +122,7 @@ func (df *documentFindings) addDocument(ctx context.Context, f *foundDocuments, 
 		}
 		f.examples, f.ids = append(f.examples, named), append(f.ids, id)
 	}
-	if df.audit.ExportDir == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
+	if df.audit.ExportDir == "" && (f.kind != placement.Lone || len(f.firstDocs) > 0) {
 		return nil
 	}
 	shard := df.audit.shards.ReadableShard(c.Shard)
@@ -131,8 +131,8 @@ func (df *documentFindings) addDocument(ctx context.Context, f *foundDocuments, 
 		return err
 	}
 	for _, doc := range docs {
-		if len(f.docs) == 0 {
-			f.docs = append(f.docs, doc)
+		if len(f.firstDocs) == 0 {
+			f.firstDocs = append(f.firstDocs, doc)
 		}
 		if err := df.export(f, doc); err != nil {
 			return err
@@ -227,7 +227,7 @@ func (f *foundDocuments) text() string {
 func (df *documentFindings) fixCommands(f *foundDocuments) []string {
 	switch f.kind {
 	case placement.Lone:
-		lone := f.docs
+		lone := f.firstDocs
 		if f.count > 1 {
 			lone = nil
 		}

@@ -25,7 +25,8 @@ func newAuditLogger(ctx context.Context, c Cluster, destinations []string, o run
 		return nil, err
 	}
 	a := &auditLogger{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, template: audit.Entry{
-		Run: bson.NewObjectID().Hex(), Actor: audit.CurrentActor(), Verb: o.verb, Plan: o.plan, ApprovedHash: o.approved,
+		Run: bson.NewObjectID().Hex(), Actor: audit.CurrentActor(), Verb: o.verb, Plan: o.planID,
+		ApprovedHash: o.approvedHash,
 	}}
 	a.template.MongoUser = mongoUser(ctx, c.Client)
 	return a, nil
@@ -88,7 +89,7 @@ type auditLogger struct {
 	clock       interface{ Now() time.Time }
 	template    audit.Entry
 	began       time.Time
-	number      atomic.Int64
+	entryCount  atomic.Int64
 
 	mu      sync.Mutex
 	pending []audit.Entry // outcomes that could not be written yet
@@ -171,7 +172,7 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 func (c *auditLogger) logSending(ctx context.Context, database string, command bson.D, namespaces []string) (
 	audit.Entry, error) {
 	entry := c.template
-	entry.ID = fmt.Sprintf("%s-%d", entry.Run, c.number.Add(1))
+	entry.ID = fmt.Sprintf("%s-%d", entry.Run, c.entryCount.Add(1))
 	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespaces
 	entry.At = c.now() // of a command, too, that can't be written
 	var err error

@@ -80,7 +80,7 @@ func (a *auditRun) checkNamespacesExist(ctx context.Context) error {
 
 // findingKey identifies a finding in repeated reads. The number of documents of a finding may change.
 func findingKey(f placement.Finding) string {
-	if f.Kind == placement.Misplaced {
+	if f.Kind == placement.CollectionMisplaced {
 		return fmt.Sprint(f.Kind, f.Namespace, f.Shards)
 	}
 	return fmt.Sprint(f.Kind, f.Namespace, f.Shards, f.Text)

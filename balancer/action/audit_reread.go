@@ -125,7 +125,7 @@ func (d *documentAudit) readCopies(ctx context.Context, list []*suspectDocument)
 					s.copies = append(s.copies, placement.Copy{Shard: shard.ID, Doc: doc})
 				}
 			}
-			if err := d.rate.throttle(ctx, int64(len(docs))*d.docBytes); err != nil {
+			if err := d.rate.throttle(ctx, int64(len(docs))*d.averageDocBytes); err != nil {
 				return err
 			}
 		}
@@ -204,7 +204,7 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 	since := deletionsSince(pendingDeletion, now)
 	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
 		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
-			d.summary.Deleted += int64(s.expectDeletion())
+			d.summary.DeletedByOwner += int64(s.expectDeletion())
 		}
 		return nil
 	})
@@ -244,7 +244,7 @@ func (s *suspectDocument) expectDeletion() (copies int) {
 // recorded, as before 6.0, deletionLookback before now counts.
 func deletionsSince(pending []*suspectDocument, now time.Time) (since bson.Timestamp) {
 	for _, s := range pending {
-		at := s.verdict.Since
+		at := s.verdict.MigrationBegan
 		if at.IsZero() {
 			at.T = uint32(now.Add(-deletionLookback).Unix())
 		}

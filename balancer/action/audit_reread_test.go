@@ -24,7 +24,7 @@ func TestDeletionsSince(t *testing.T) {
 	} {
 		var pending []*suspectDocument
 		for _, since := range c.recorded {
-			pending = append(pending, &suspectDocument{verdict: placement.Verdict{Since: since}})
+			pending = append(pending, &suspectDocument{verdict: placement.Verdict{MigrationBegan: since}})
 		}
 		for range 2 {
 			if got := deletionsSince(pending, now); got != c.want {

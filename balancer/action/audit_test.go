@@ -284,7 +284,7 @@ func auditFaults() []auditFault {
 		{kind: placement.UUIDDiffers, quiet: true, besides: []placement.FindingKind{placement.Lone, placement.Orphan}, plant: func(w *audited, i int) {
 			w.must(w.mock.Planter().SetUUID(w.owner(at(i)), "db.c", uuid))
 		}},
-		{kind: placement.Misplaced, plant: func(w *audited, _ int) {
+		{kind: placement.CollectionMisplaced, plant: func(w *audited, _ int) {
 			w.must(w.mock.Planter().CreateCollection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
 		}},
 		{kind: placement.ChunkGap, quiet: true, besides: []placement.FindingKind{placement.Unplaced}, plant: func(w *audited, _ int) {
@@ -417,7 +417,7 @@ func TestAuditRaisesNoFalseAlarm(t *testing.T) {
 			t.Fatalf("seed %d: %+v", seed, result)
 		}
 		for _, c := range result.Collections {
-			waiting += c.PendingDeletion
+			waiting += c.PendingOrphans
 		}
 	}
 	if waiting == 0 {
@@ -506,7 +506,7 @@ func TestAuditSamples(t *testing.T) {
 	for range 5 {
 		for _, sample := range []int64{auditDocuments - 1, auditDocuments + 5} {
 			a := anAudit()
-			a.Namespaces, a.Sample = []string{"db.c"}, sample
+			a.Namespaces, a.SampleDocs = []string{"db.c"}, sample
 			if docs := w.audit(a, w.cluster()).Collections[0].Docs; docs != min(sample, auditDocuments) {
 				t.Errorf("%d of a sample of %d", docs, sample)
 			}
@@ -599,7 +599,7 @@ func TestAuditKeepsPace(t *testing.T) {
 	w.must(err)
 	began := w.clock.Now()
 	a := anAudit()
-	a.MaxRate = 1 << 20
+	a.MaxBytesPerSecond = 1 << 20
 	if result := w.audit(a, w.cluster()); result.Verdict != AuditClean {
 		t.Errorf("%+v", result)
 	}
@@ -719,7 +719,7 @@ func TestAuditRefuses(t *testing.T) {
 	}
 	for reason, change := range map[string]func(*Audit){
 		"at least 1":         func(a *Audit) { a.MaxRereads = 0 },
-		"can't be negative":  func(a *Audit) { a.MaxRate = -1 },
+		"can't be negative":  func(a *Audit) { a.MaxBytesPerSecond = -1 },
 		"takes DB or DB.COL": func(a *Audit) { a.Namespaces = []string{"db."} },
 		"twice":              func(a *Audit) { a.Namespaces = []string{"db", "db"} },
 		"reads no documents": func(a *Audit) { a.MetadataOnly, a.ExportDir = true, "x" },

@@ -62,7 +62,7 @@ func TestAuditReadsMisplacedCollections(t *testing.T) {
 					t.Errorf("a false alarm: %+v", f)
 				case f.Kind == placement.Lone:
 					lone = &result.Findings[i]
-				case f.Kind != placement.Misplaced && f.Kind != placement.UUIDDiffers:
+				case f.Kind != placement.CollectionMisplaced && f.Kind != placement.UUIDDiffers:
 					t.Errorf("a false alarm: %+v", f)
 				}
 			}

@@ -318,7 +318,7 @@ func (b Balance) acquireAndRun(
 		r.note(serversContinueText(lease))
 	}
 	off := lease.PausedCollections()
-	lease.OnResumeProgress = restoreProgress(r)
+	lease.OnRestoreProgress = restoreProgress(r)
 	ended := lease.EndRun(ctx, b.AbortContext)
 	noteRestored(r, lease, off)
 	return result, errors.Join(err, ended)

@@ -135,7 +135,7 @@ func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
 	for _, s := range d.Steps {
 		text := func(k catalog.Key) string { return humanize.Literal(patterns[s.Namespace].Bound(k)) }
 		step := HeatStep{Namespace: s.Namespace, Min: text(s.Min), Max: text(s.Max), From: s.From, To: s.To,
-			LoadOfMean: s.OfMean,
+			LoadOfMean: s.LoadOfMean,
 			Bytes:      s.Bytes}
 		if !s.Point.IsZero() {
 			step.Point = text(s.Point)

@@ -46,7 +46,7 @@ func (c Check) snapshot(
 	ctx context.Context, source Source, needs check.Need,
 ) (*catalog.Snapshot, error) {
 	o := live.ReaderOptions{
-		Parts:    live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections,
+		Parts:    live.Identity | live.Settings | live.Balancer | live.WindowClock | live.Shards | live.Collections,
 		Required: live.Collections,
 		Source:   source.Origin, OutcomeSpan: c.Policy.FailureSpan, WantsDetails: c.Policy.Namespaces.Match,
 	}
@@ -70,7 +70,7 @@ func (c Check) snapshot(
 	}
 	if !needs.Has(check.Tables) {
 		o.Parts |= live.ChunkCounts
-		o.WantsTable = unevenFilter()
+		o.WantsTable = defaultTableFilter()
 	}
 	return source.Reader(o).Read(ctx)
 }
@@ -105,7 +105,7 @@ const auditSampleSize = 1000
 
 // auditSampleDocuments audits a sample of each collection.
 func auditSampleDocuments(ctx context.Context, source Source, c *check.Cluster) error {
-	a := Audit{Sample: auditSampleSize, MaxRereads: DefaultMaxRereads, RereadPause: DefaultRereadPause}
+	a := Audit{SampleDocs: auditSampleSize, MaxRereads: DefaultMaxRereads, RereadPause: DefaultRereadPause}
 	cluster := Cluster{Client: source.Client, ClientOptions: source.ClientOptions, Clock: source.Clock}
 	result, err := a.Run(ctx, cluster, nil)
 	if err != nil {

@@ -168,10 +168,10 @@ func policyNote(p *consent.Policy) string { return ", set by policy " + p.File }
 
 // runStart describes a run for the audit log, before the run begins.
 type runStart struct {
-	verb       string
-	namespaces []string // or patterns; none means all
-	plan       string
-	approved   string
+	verb         string
+	namespaces   []string // or patterns; none means all
+	planID       string
+	approvedHash string
 }
 
 // beginAudited wraps the runner: every command that changes something is checked against the policies and

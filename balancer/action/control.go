@@ -16,8 +16,8 @@ type Control struct {
 	StopMoves <-chan struct{}
 	// AbortContext cancels running operations. Nil never ends.
 	AbortContext context.Context
-	// Tick triggers a report of the running steps with each value; nil disables these reports.
-	Tick <-chan time.Time
+	// ReportTick triggers a report of the running steps with each value; nil disables these reports.
+	ReportTick <-chan time.Time
 }
 
 func (c Control) confirm(ctx context.Context, question string) error {

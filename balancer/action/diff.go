@@ -69,7 +69,7 @@ func (d Diff) Run(before, after *catalog.Snapshot) (DiffResult, error) {
 	r.Changes = slices.DeleteFunc(r.Changes, func(c diff.Change) bool {
 		return slices.Contains(d.Ignore, string(c.Kind)) || c.Namespace != "" && !d.selects(c.Namespace)
 	})
-	r.Largest = slices.DeleteFunc(r.Largest, func(c diff.CollectionData) bool { return !d.selects(c.Namespace) })
+	r.MostChanged = slices.DeleteFunc(r.MostChanged, func(c diff.CollectionData) bool { return !d.selects(c.Namespace) })
 	return DiffResult{Result: r}, nil
 }
 

@@ -61,7 +61,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		return result, err
 	}
 	if ok {
-		result, err = PlanResult{Finished: true, AlreadyReached: already.what}, nil
+		result, err = PlanResult{Finished: true, AlreadyReachedText: already.what}, nil
 		if !d.DryRun && !c.AnswersChanges {
 			err = c.releaseLeftoverLease(ctx)
 		}
@@ -264,7 +264,7 @@ func (d *drainHooks) sendAdmin(ctx context.Context, command bson.D) (bson.Raw, e
 		if err := d.gate.AwaitUnheld(ctx); err != nil {
 			return nil, err
 		}
-		if reply, err := d.lease.RunAdminCommand(ctx, command); err == nil || !d.gate.CheckRefusal(ctx, err) {
+		if reply, err := d.lease.RunAdminCommand(ctx, command); err == nil || !d.gate.MustReenter(ctx, err) {
 			return reply, err
 		}
 	}
@@ -280,7 +280,7 @@ func (d *drainHooks) readRemaining(ctx context.Context) (left diagnosis.Drain, o
 	s = apply.WithBalancingResumed(s, d.lease.PausedCollections())
 	others = TargetShardsFor(s, d.shard)
 	left = remainingOn(s, d.shard)
-	left.WaitingJumbo, left.ForceCommands = 0, nil // the plan is done and has reported the chunks that it left
+	left.JumboToForce, left.ForceCommands = 0, nil // the plan is done and has reported the chunks that it left
 	return left, others, nil
 }
 
@@ -288,7 +288,7 @@ func (d *drainHooks) readRemaining(ctx context.Context) (left diagnosis.Drain, o
 func remainingOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
 	shard, _ := s.Shard(id)
 	marked := shard.Draining
-	shard.Draining, shard.Reported = true, nil
+	shard.Draining, shard.ReportedDrain = true, nil
 	left := diagnosis.DrainOf(s, shard)
 	left.NotMarked = !marked
 	return left

@@ -42,7 +42,7 @@ type exportTarget struct {
 	lines       [][]byte // of each family
 	up          bool
 	readAt      time.Time // when lines were read
-	took        time.Duration
+	attemptTook time.Duration
 	readTook    time.Duration // duration of the last successful read
 	reads       int
 	failures    int
@@ -100,11 +100,11 @@ func (e *exportTarget) readAndRecord(ctx context.Context) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.reads++
-	e.took, e.up = e.Clock.Now().Sub(began), err == nil
+	e.attemptTook, e.up = e.Clock.Now().Sub(began), err == nil
 	if err != nil {
 		e.failures++
 	} else {
-		e.readAt, e.readTook = e.Clock.Now(), e.took
+		e.readAt, e.readTook = e.Clock.Now(), e.attemptTook
 	}
 }
 

@@ -22,7 +22,7 @@ type exportState struct {
 	lines           [][]byte // nil if the values are stale
 	up              bool
 	readAt          time.Time
-	took            time.Duration
+	attemptTook     time.Duration
 	reads, failures int
 	stale           bool
 }
@@ -88,7 +88,7 @@ func (e *exportTarget) state(now time.Time) exportState {
 	defer e.mu.Unlock()
 	s := exportState{labels: append([]string{"cluster", e.target.Name}, e.target.Labels...), up: e.up &&
 		!e.readAt.IsZero(),
-		readAt: e.readAt, took: e.took, reads: e.reads, failures: e.failures}
+		readAt: e.readAt, attemptTook: e.attemptTook, reads: e.reads, failures: e.failures}
 	s.stale = e.readAt.IsZero() || now.Sub(e.readAt) > max(e.StaleAfter, staleReadFactor*e.readTook)
 	if s.stale {
 		s.up = false
@@ -127,7 +127,7 @@ func ownFamilies(clusters []exportState, reloaded bool) []machine.Family {
 		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, seconds since 1970."),
 			func(c exportState) (float64, bool) { return float64(c.readAt.UnixMilli()) / 1000, !c.readAt.IsZero() }},
 		{family("shardsh_export_read_duration_seconds", "gauge", "How long the last read of a cluster took."),
-			func(c exportState) (float64, bool) { return c.took.Seconds(), c.reads > 0 }},
+			func(c exportState) (float64, bool) { return c.attemptTook.Seconds(), c.reads > 0 }},
 		{family("shardsh_export_reads_total", "counter", "Reads of a cluster."),
 			func(c exportState) (float64, bool) { return float64(c.reads), true }},
 		{family("shardsh_export_read_failures_total", "counter", "Reads of a cluster that failed."),

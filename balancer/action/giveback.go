@@ -67,7 +67,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 		return result, err
 	}
 	before := lease.PausedCollections()
-	lease.OnResumeProgress = restoreProgress(reporter)
+	lease.OnRestoreProgress = restoreProgress(reporter)
 	err = lease.EndRun(ctx, g.AbortContext)
 	result.Enabled, result.Kept = restoredAndKept(lease, before)
 	if err != nil {

@@ -107,7 +107,7 @@ func (g goalRun) resultWithoutPlan(
 	run := g.preflightRun
 	run.Verb, run.Namespaces = string(g.kind), g.namespaces
 	if ok {
-		return PlanResult{AlreadyReached: already.what, Preflight: &preflight.Report{
+		return PlanResult{AlreadyReachedText: already.what, Preflight: &preflight.Report{
 			Verb: run.Verb, Ready: true, Time: read.Time(), Obstacles: []preflight.Obstacle{},
 		}}, nil
 	}

@@ -19,7 +19,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Heat reports the load by shard, chunk and key. It changes nothing unless SampleRate is set.
+// Heat reports the load by shard, chunk and key. It changes nothing unless SamplesPerSecond is set.
 type Heat struct {
 	// Namespaces are the collections, by name or pattern; none means all.
 	Namespaces []string
@@ -34,10 +34,10 @@ type Heat struct {
 	// Logs are log files of servers. Their operations replace the sampled queries. Lookback is counted
 	// from the newest operation.
 	Logs []string
-	// SampleRate is the number of queries per second, at most 50, to sample during the read in collections
+	// SamplesPerSecond is the number of queries per second, at most 50, to sample during the read in collections
 	// whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and off again
 	// afterwards.
-	SampleRate float64
+	SamplesPerSecond float64
 }
 
 // maxSampleAge is the maximum age of samples for runs, which need the current load.
@@ -55,9 +55,9 @@ func (h Heat) Validate() error {
 		return refuse("{for} and {back} are times")
 	case h.Top < 0:
 		return refuse("{top} must be a number of chunks, not negative")
-	case h.SampleRate > 0 && len(h.Logs) > 0:
+	case h.SamplesPerSecond > 0 && len(h.Logs) > 0:
 		return refuse("{log} and {sample} exclude each other")
-	case !(h.SampleRate >= 0 && h.SampleRate <= maxSampleRate): // also NaN
+	case !(h.SamplesPerSecond >= 0 && h.SamplesPerSecond <= maxSampleRate): // also NaN
 		return refuse("{sample} is up to %d queries a second", maxSampleRate)
 	}
 	return nil
@@ -76,13 +76,13 @@ type CollectionHeat struct {
 	// Source describes the data on which the figures are based.
 	Source HeatSource `json:"source"`
 	Total  heat.Load  `json:"total"`
-	// Scattered contains the fractions of queries that go to all shards.
-	Scattered heat.Load           `json:"scattered"`
-	Shards    []ShardLoad         `json:"shards"`
-	Chunks    []ChunkLoad         `json:"chunks"`
-	HotKeys   []HotKeyLoad        `json:"hotKeys,omitempty"`
-	Monotonic *heat.Monotonic     `json:"-"`
-	Findings  []diagnosis.Finding `json:"findings,omitempty"`
+	// ScatteredShare contains the fractions of queries that go to all shards.
+	ScatteredShare heat.Load           `json:"scattered"`
+	Shards         []ShardLoad         `json:"shards"`
+	Chunks         []ChunkLoad         `json:"chunks"`
+	HotKeys        []HotKeyLoad        `json:"hotKeys,omitempty"`
+	Monotonic      *heat.Monotonic     `json:"-"`
+	Findings       []diagnosis.Finding `json:"findings,omitempty"`
 	// OverTime is the load over time and key ranges; nil without samples.
 	OverTime *heat.Grid `json:"overTime,omitzero"`
 	Map      *heat.Map  `json:"-"`
@@ -118,7 +118,7 @@ type ShardLoad struct {
 	Unplaced heat.Load       `json:"unplaced"`
 	// LoadOfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
 	// shard works.
-	OfMean               float64 `json:"ofMean"`
+	LoadOfMean           float64 `json:"ofMean"`
 	BusySecondsPerSecond float64 `json:"time"`
 	Chunks               int     `json:"chunks"`
 }
@@ -135,11 +135,11 @@ type ChunkLoad struct {
 
 // HotKeyLoad is the load of one key.
 type HotKeyLoad struct {
-	Key     string          `json:"key"`
-	Shard   catalog.ShardID `json:"shard"`
-	Load    heat.Load       `json:"perSecond"`
-	OfMean  float64         `json:"ofMean"`
-	Samples int             `json:"samples"`
+	Key        string          `json:"key"`
+	Shard      catalog.ShardID `json:"shard"`
+	Load       heat.Load       `json:"perSecond"`
+	LoadOfMean float64         `json:"ofMean"`
+	Samples    int             `json:"samples"`
 }
 
 // heatParts are the parts of the metadata that Heat reads.
@@ -207,7 +207,7 @@ func (h Heat) runOnSnapshot(
 		return HeatResult{}, err
 	}
 	list, err := load.Read(ctx, runner, s, names, load.Options{Duration: h.CountDuration, MaxSampleAge: h.Lookback,
-		SampleRate: h.SampleRate, Logged: lines, Clock: source.Clock, Tell: report.note})
+		SamplesPerSecond: h.SamplesPerSecond, Logged: lines, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &NoAnswerError{err}
 	}
@@ -244,7 +244,7 @@ func (s Source) NewLoadMeter() func(context.Context, *catalog.Snapshot) (map[cat
 func (h Heat) runnerForChanges(ctx context.Context, source Source, names []string) (
 	runner live.CommandRunner, ended func(stopped string, err error) error, err error) {
 	switch {
-	case h.SampleRate == 0:
+	case h.SamplesPerSecond == 0:
 		return live.NewCommandRunner(source.Client), func(_ string, err error) error { return err }, nil
 	case source.WritableCluster == nil:
 		return nil, nil, refuse("{sample} changes the cluster, which is not allowed here")
@@ -273,11 +273,11 @@ func literalNames(names []string) []string {
 func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	m := &r.Map
 	w := m.WeightsFor(by)
-	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, Scattered: heat.Load(m.Scattered), Map: m,
+	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, ScatteredShare: heat.Load(m.ScatteredShare), Map: m,
 		Monotonic: m.Monotonic, Findings: diagnosis.HeatFindings(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
 		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.InsertSamples, InsertSamples: m.InsertSamples,
-			Logged:           r.Logged,
-			SamplesPerSecond: r.Analyzer.Rate, Notes: r.Notes}}
+			Logged:           r.FromLogs,
+			SamplesPerSecond: r.Analyzer.SamplesPerSecond, Notes: r.Notes}}
 	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
 		c.Source.SamplesPerSecond = 0
 		c.Source.SamplingCommand = samplingCommand(m.Namespace)
@@ -293,7 +293,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	for _, s := range m.Shards {
 		one := ShardLoad{s.Shard, s.Load, s.Scatter, s.Unplaced, 0, s.BusySecondsPerSecond, s.Chunks}
 		if mean > 0 {
-			one.OfMean = w.Weigh(s.Load) / mean
+			one.LoadOfMean = w.Weigh(s.Load) / mean
 		}
 		c.Shards = append(c.Shards, one)
 	}

@@ -16,8 +16,8 @@ const (
 	// maxLoggedOps is the maximum number of operations per collection that are kept; the newest are
 	// kept.
 	maxLoggedOps = 50_000
-	// maxLogLine is the maximum length in bytes of a line in a log; longer lines are skipped.
-	maxLogLine = 1 << 20
+	// maxLogLineBytes is the maximum length in bytes of a line in a log; longer lines are skipped.
+	maxLogLineBytes = 1 << 20
 )
 
 // readLoggedOperations reads the operations of collections from log files, going back from the newest one
@@ -71,7 +71,7 @@ func readLog(ctx context.Context, path string, take func(heat.LoggedOperation)) 
 		return err
 	}
 	defer file.Close()
-	lines := bufio.NewReaderSize(file, maxLogLine)
+	lines := bufio.NewReaderSize(file, maxLogLineBytes)
 	for skip := false; ctx.Err() == nil; {
 		line, err := lines.ReadSlice('\n')
 		switch {

@@ -37,7 +37,7 @@ func TestHeatSamplesOnlyIfAllowed(t *testing.T) {
 		}
 		return modes
 	}
-	h := Heat{Namespaces: []string{"db.c0"}, CountDuration: time.Second, SampleRate: 5}
+	h := Heat{Namespaces: []string{"db.c0"}, CountDuration: time.Second, SamplesPerSecond: 5}
 	source := Source{Client: w.client, Clock: w.cluster.Clock()}
 	if _, err := h.Run(t.Context(), source, nil); !errors.As(err, new(*OptionError)) {
 		t.Errorf("where nothing may change: %v", err)
@@ -91,7 +91,7 @@ func TestHeatOfLogs(t *testing.T) {
 		return fmt.Sprintf(`{"t":{"$date":"2026-05-01T10:00:01.250Z"},"msg":"Slow query","attr":{"type":"command","ns":"db.c0",`+
 			`"command":{"find":"c0","filter":%s}%s}}`, filter, shard)
 	}
-	lines := []string{"not JSON", strings.Repeat("x", maxLogLine+10)}
+	lines := []string{"not JSON", strings.Repeat("x", maxLogLineBytes+10)}
 	for range 80 {
 		lines = append(lines, entry(humanize.Literal(table.Pattern().Bound(hot.Min)), false))
 	}
@@ -111,8 +111,8 @@ func TestHeatOfLogs(t *testing.T) {
 	if !c.Source.Logged || c.Source.Samples != 100 || c.Source.SamplingCommand != "" {
 		t.Errorf("the source is %+v", c.Source)
 	}
-	if c.Scattered.Reads != 0.2 {
-		t.Errorf("%v of the reads go to all shards", c.Scattered.Reads)
+	if c.ScatteredShare.Reads != 0.2 {
+		t.Errorf("%v of the reads go to all shards", c.ScatteredShare.Reads)
 	}
 	if len(c.Chunks) == 0 || c.Chunks[0].Samples != 80 ||
 		c.Chunks[0].Min != humanize.Literal(table.Pattern().Bound(hot.Min)) {

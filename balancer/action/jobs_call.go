@@ -439,7 +439,7 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 	}
 	err := j.unmarkDraining(ctx, l)
 	off := l.lease.PausedCollections()
-	l.lease.OnResumeProgress = restoreProgress(j.report)
+	l.lease.OnRestoreProgress = restoreProgress(j.report)
 	err = errors.Join(err, j.releaseLease(ctx, l))
 	noteRestored(j.report, l.lease, off)
 	if err != nil {

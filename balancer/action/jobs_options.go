@@ -26,7 +26,7 @@ type jobOptions struct {
 	ForceJumbo     bool            `json:"forceJumbo,omitzero"`
 	MaxMoves       int             `json:"maxMoves,omitzero"`
 	MaxBytes       int64           `json:"maxBytes,omitzero"`
-	For            string          `json:"for,omitzero"`
+	MaxDuration    string          `json:"for,omitzero"`
 	PauseBetween   string          `json:"pauseBetween,omitzero"`
 	Window         string          `json:"window,omitzero"`
 	TimeZone       string          `json:"timeZone,omitzero"`
@@ -106,7 +106,7 @@ func (o *jobOptions) addRunOptions(e RunOptions) error {
 	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
 	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone
 	o.DiskLimit, o.Despite, o.advisoriesFile = e.DiskLimit, strings.Join(e.IgnoreObstacles, ","), e.AdvisoriesFile
-	o.For, o.PauseBetween = durationText(e.MaxDuration), durationText(e.PauseBetween)
+	o.MaxDuration, o.PauseBetween = durationText(e.MaxDuration), durationText(e.PauseBetween)
 	if e.Window != nil {
 		o.Window = e.Window.String()
 	}
@@ -146,8 +146,8 @@ func (o jobOptions) runOptions() (e RunOptions, err error) {
 	if o.Despite != "" {
 		e.IgnoreObstacles = strings.Split(o.Despite, ",")
 	}
-	if o.For != "" {
-		e.MaxDuration, err = time.ParseDuration(o.For)
+	if o.MaxDuration != "" {
+		e.MaxDuration, err = time.ParseDuration(o.MaxDuration)
 	}
 	if o.PauseBetween != "" && err == nil {
 		e.PauseBetween, err = time.ParseDuration(o.PauseBetween)
@@ -185,7 +185,7 @@ func (o jobOptions) flags() string {
 	add("despite", o.Despite)
 	add("maxMoves", limitText(int64(o.MaxMoves), func(n int64) string { return strconv.FormatInt(n, 10) }))
 	add("maxBytes", limitText(o.MaxBytes, exactSize))
-	add("for", o.For)
+	add("for", o.MaxDuration)
 	add("pauseBetween", o.PauseBetween)
 	add("window", o.Window)
 	add("timeZone", o.TimeZone)

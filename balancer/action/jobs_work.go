@@ -46,7 +46,7 @@ func (j *jobCall) execute(
 		j.recordProgress(e.Progress)
 		tell(e)
 	}
-	o.AlreadyChecked = j.resumed
+	o.StepsChecked = j.resumed
 	o.WillContinue = func() bool { return j.keepsBalancingPaused(context.Cause(running)) }
 	l.steps = cancellableStepper{l.steps, j}
 	result, err := l.run(running, w.Execution, o, nil, j.report)
@@ -176,7 +176,8 @@ func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.
 	}
 	for began := time.Now(); ; {
 		s, err := live.NewCommandReader(l.runner, live.ReaderOptions{
-			Parts: live.RunningMigrations, Required: live.RunningMigrations, Release: l.lease.Release(), MaxWait: time.Minute,
+			Parts: live.RunningMigrations, Required: live.RunningMigrations, Release: l.lease.Release(),
+			MaxShardWait: time.Minute,
 		}).Read(ctx)
 		if err != nil {
 			return &NoAnswerError{live.ServerError(err)}

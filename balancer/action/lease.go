@@ -131,7 +131,7 @@ func (l *leasedRun) run(
 		return result, l.lease.Suspend(ctx, cmp.Or(l.releaseCtx, given))
 	}
 	off := l.lease.PausedCollections()
-	l.lease.OnResumeProgress = restoreProgress(r)
+	l.lease.OnRestoreProgress = restoreProgress(r)
 	err = errors.Join(err, l.lease.EndRun(ctx, cmp.Or(l.releaseCtx, given)))
 	noteRestored(r, l.lease, off)
 	return result, err

@@ -21,7 +21,7 @@ func (s Source) withOutlines(ctx context.Context, goal plan.Goal, o live.ReaderO
 	default: // all collections may need steps
 		return o
 	}
-	if s.Client == nil || s.countChunks(ctx) <= cmp.Or(s.fullTableLimit, defaultFullTableLimit) {
+	if s.Client == nil || s.countChunks(ctx) <= cmp.Or(s.maxFullTableChunks, defaultMaxFullTableChunks) {
 		return o
 	}
 	if o.Parts == 0 {

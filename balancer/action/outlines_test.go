@@ -32,7 +32,7 @@ func besideSettled(settled int) string {
 // which nothing happens, and say the same.
 func TestLargeClustersAreOutlined(t *testing.T) {
 	w := newWorld(t, besideSettled(7), catalog.Release80, 1)
-	whole, outlined := Source{Client: w.client}, Source{Client: w.client, fullTableLimit: 20}
+	whole, outlined := Source{Client: w.client}, Source{Client: w.client, maxFullTableChunks: 20}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // as of --timeout
 	defer cancel()
 	for of, want := range map[*Source]int{&whole: 0, &outlined: 7} {
@@ -47,7 +47,7 @@ func TestLargeClustersAreOutlined(t *testing.T) {
 			}
 		}
 		if outlines != want {
-			t.Errorf("above %d chunks %d outlines, want %d", of.fullTableLimit, outlines, want)
+			t.Errorf("above %d chunks %d outlines, want %d", of.maxFullTableChunks, outlines, want)
 		}
 	}
 	for _, p := range []Plan{{}, {Goal: plan.Goal{Kind: plan.Drain, Shard: "s1"}}} {

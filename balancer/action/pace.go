@@ -35,7 +35,7 @@ func (p Pace) newGate(
 	}
 	if rules.DiskLimit > 0 {
 		given = append(given,
-			pace.WithVolumes(live.NewVolumeReader(live.NewCommandRunner(c.Client), rules.DiskLimit).ReadRoom))
+			pace.WithRoomReader(live.NewVolumeReader(live.NewCommandRunner(c.Client), rules.DiskLimit).ReadRoom))
 	}
 	leave := func() {}
 	if rules.PauseWhen != nil {

@@ -23,9 +23,9 @@ type Plan struct {
 	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
 	// disables the check.
 	DiskLimit float64
-	// Model is the assumption about the sizes of chunks: measured, even, or skewed=SPREAD. Empty means
+	// SizeModel is the assumption about the sizes of chunks: measured, even, or skewed=SPREAD. Empty means
 	// measured.
-	Model string
+	SizeModel string
 	// Seed makes the random choices like a mock with this seed; 0 keeps the order of the catalog.
 	Seed uint64
 	// IgnoreWindow plans as if the balancer worked around the clock.
@@ -65,12 +65,12 @@ func (p Plan) Validate() error {
 	if _, err := LoadAdvisories(p.AdvisoriesFile); err != nil {
 		return err
 	}
-	_, err := modelOf(p.Model, p.Seed)
+	_, err := sizeModelOf(p.SizeModel, p.Seed)
 	return err
 }
 
-// modelOf returns the model with a name.
-func modelOf(name string, seed uint64) (plan.Model, error) {
+// sizeModelOf returns the model with a name.
+func sizeModelOf(name string, seed uint64) (plan.Model, error) {
 	model, err := plan.ParseModel(name, seed)
 	if err != nil {
 		return model, refuse("{model}: %s", err)
@@ -116,7 +116,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 			return nil, err
 		}
 	}
-	model, err := modelOf(p.Model, p.Seed)
+	model, err := sizeModelOf(p.SizeModel, p.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 		return err
 	})
 	if err == nil {
-		err = p.warn(s, made, reporter)
+		err = p.noteKnownFaults(s, made, reporter)
 	}
 	return made, err
 }

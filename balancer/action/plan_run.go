@@ -243,7 +243,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 	o := apply.Options{
 		DryRun: l.lease == nil, ChangePolicy: p.changePolicy, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,
-		Clock:      l.Clock, Gate: gate, MovesContext: p.AbortContext, Tick: p.Tick,
+		Clock:      l.Clock, Gate: gate, MovesContext: p.AbortContext, ReportTick: p.ReportTick,
 		OnEvent: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.SetRemaining(pace.Remaining{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})

@@ -46,7 +46,8 @@ func (p PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
 }
 
 // preflightParts are the parts of the cluster that are read if no plan was just made from a snapshot.
-const preflightParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Clock | live.Shards |
+const preflightParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.WindowClock |
+	live.Shards |
 	live.ShardSizes | live.Reachability | live.Databases | live.Collections | live.Unsharded | live.ChunkCounts |
 	live.Zones |
 	live.Routers | live.Sizes | live.RunningMigrations | live.RunningReshardings | live.Leases | live.RecentMoves |

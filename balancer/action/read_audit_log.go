@@ -32,8 +32,8 @@ const DefaultAuditLogEntries = 20
 // AuditLogResult contains the entries, the newest last.
 type AuditLogResult struct {
 	Records []audit.Record `json:"records"`
-	// Torn is the number of lines that can't be read because the run was killed while it wrote them.
-	Torn int `json:"torn,omitzero"`
+	// TornLines is the number of lines that can't be read because the run was killed while it wrote them.
+	TornLines int `json:"torn,omitzero"`
 }
 
 // Validate checks the options.
@@ -72,7 +72,7 @@ func (h ReadAuditLog) Run(ctx context.Context, client *mongo.Client, now time.Ti
 	if h.ReadsCluster() {
 		entries, err = audit.ReadCollection(ctx, client, filter.Since)
 	} else {
-		entries, result.Torn, err = audit.ReadFile(h.AuditDestination)
+		entries, result.TornLines, err = audit.ReadFile(h.AuditDestination)
 	}
 	if err != nil {
 		return result, fmt.Errorf("reading the audit: %w", err)

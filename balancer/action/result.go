@@ -23,8 +23,8 @@ type PlanResult struct {
 	// Stopped says why the run ended early without an error. Error is the text of an error.
 	Stopped string `json:"stopped,omitzero"`
 	Error   string `json:"error,omitzero"`
-	// AlreadyReached says which goal was reached before the run, so that there was no plan.
-	AlreadyReached string `json:"already,omitzero"`
+	// AlreadyReachedText says which goal was reached before the run, so that there was no plan.
+	AlreadyReachedText string `json:"already,omitzero"`
 	// Steps is the number of steps of the plan. StepsDone includes the steps of earlier runs.
 	Steps     int `json:"steps"`
 	StepsDone int `json:"stepsDone"`

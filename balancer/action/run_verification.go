@@ -18,13 +18,13 @@ import (
 // end of the run, whatever the outcome.
 type RunVerifyOptions struct {
 	Verify bool
-	// VerifyRate is the maximum number of bytes read per second; zero means no limit.
-	VerifyRate int64
+	// VerifyBytesPerSecond is the maximum number of bytes read per second; zero means no limit.
+	VerifyBytesPerSecond int64
 }
 
 func (p RunVerifyOptions) validate() error {
-	if p.VerifyRate < 0 {
-		return refuse("{verify} can't be negative: %d", p.VerifyRate)
+	if p.VerifyBytesPerSecond < 0 {
+		return refuse("{verify} can't be negative: %d", p.VerifyBytesPerSecond)
 	}
 	return nil
 }
@@ -45,7 +45,8 @@ type runVerification struct {
 func (p planRun) startVerification(
 	ctx context.Context, c Cluster, work *apply.Execution, r *serialReporter,
 ) (*runVerification, error) {
-	verb := Verify{MaxRereads: DefaultMaxRereads, RereadPause: DefaultRereadPause, MaxRate: p.VerifyRate, Window: p.Window}
+	verb := Verify{MaxRereads: DefaultMaxRereads, RereadPause: DefaultRereadPause,
+		MaxBytesPerSecond: p.VerifyBytesPerSecond, Window: p.Window}
 	proof := &runVerification{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
 		verb.Output = path + digestSuffix
@@ -93,7 +94,7 @@ func (p planRun) startVerification(
 		return nil, fmt.Errorf("reading the documents to verify, before the first step, was stopped: %s", result.Stopped)
 	}
 	if verb.BaselineFile = verb.Output; verb.Output == "" {
-		verb.BaselineDigest = result.Text
+		verb.BaselineDigest = result.DigestText
 	}
 	verb.Output, verb.Namespaces = "", nil
 	proof.options = verb

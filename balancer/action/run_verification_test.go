@@ -186,7 +186,7 @@ func TestIdleRunIsNotVerified(t *testing.T) {
 
 func TestProofRefuses(t *testing.T) {
 	w := newVerified(t, catalog.Release80, 5)
-	_, _, err := w.proven(func(d *Drain) { d.VerifyRate = -1 }, nil)
+	_, _, err := w.proven(func(d *Drain) { d.VerifyBytesPerSecond = -1 }, nil)
 	if !errors.As(err, new(*OptionError)) {
 		t.Error(err)
 	}

@@ -11,8 +11,8 @@ import (
 type Simulate struct {
 	// Alternatives are compared with each other.
 	Alternatives []whatif.Alternative
-	// Model is the assumption about the sizes of chunks, as in Plan.
-	Model string
+	// SizeModel is the assumption about the sizes of chunks, as in Plan.
+	SizeModel string
 	// Seed makes the random choices like a mock with this seed; 0 keeps the order of the catalog.
 	Seed uint64
 	// TimeZone is the time zone of the config servers, as in Forecast.
@@ -24,7 +24,7 @@ func (v Simulate) Validate() error {
 	if len(v.Alternatives) == 0 {
 		return refuse("simulate needs {change} or {alternative}: a change, such as addShard 2")
 	}
-	if _, err := modelOf(v.Model, v.Seed); err != nil {
+	if _, err := sizeModelOf(v.SizeModel, v.Seed); err != nil {
 		return err
 	}
 	_, err := locationOf(v.TimeZone)
@@ -45,7 +45,7 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 		return out, err
 	}
 	o := whatif.Options{Seed: v.Seed, Watch: reporter.newSimWatch(ctx)}
-	if o.Model, err = modelOf(v.Model, v.Seed); err != nil {
+	if o.Model, err = sizeModelOf(v.SizeModel, v.Seed); err != nil {
 		return out, err
 	}
 	if whatif.NeedsLoad(v.Alternatives) {

@@ -40,8 +40,9 @@ type Source struct {
 	// RunComputation, if set, wraps computations that take long or need much memory.
 	RunComputation func(compute func() error) error
 
-	report         *serialReporter // gets the progress of a read; may be nil
-	fullTableLimit int64           // chunks up to which plans keep all routing tables; 0 means defaultFullTableLimit
+	report *serialReporter // gets the progress of a read; may be nil
+	// chunks up to which plans keep all routing tables; 0 means defaultMaxFullTableChunks
+	maxFullTableChunks int64
 }
 
 // Read reads parts of the cluster. A Snapshot that was set is returned unchanged, except for its clock.

@@ -51,8 +51,8 @@ type Verify struct {
 	// RereadPause, until they do not change any more.
 	MaxRereads  int
 	RereadPause time.Duration
-	// MaxRate is the maximum number of bytes read per second; zero means no limit.
-	MaxRate int64
+	// MaxBytesPerSecond is the maximum number of bytes read per second; zero means no limit.
+	MaxBytesPerSecond int64
 	// PauseBetween is the wait after each 16 MiB, MaxDuration is the maximum duration, and Window is the time
 	// of day in which to read, by the cluster's clock.
 	PauseBetween, MaxDuration time.Duration
@@ -65,17 +65,17 @@ type Verify struct {
 type VerifyResult struct {
 	// Verdict is the worst verdict of all collections; "digest" if nothing was compared, "unknown" if
 	// the comparison was not possible.
-	Verdict     string             `json:"verdict"`
-	Collections []VerifyCollection `json:"collections"`
-	Output      string             `json:"output,omitzero"`
-	Differences string             `json:"differences,omitzero"`
+	Verdict         string             `json:"verdict"`
+	Collections     []VerifyCollection `json:"collections"`
+	Output          string             `json:"output,omitzero"`
+	DifferencesFile string             `json:"differences,omitzero"`
 	// Stopped says why the read ended early. Resume is the file from which another run can continue.
-	Stopped string `json:"stopped,omitzero"`
-	Resume  string `json:"resume,omitzero"`
-	MS      int64  `json:"millis"`
+	Stopped    string `json:"stopped,omitzero"`
+	ResumeFile string `json:"resume,omitzero"`
+	MS         int64  `json:"millis"`
 
-	// Text is the digest as in the file.
-	Text string `json:"-"`
+	// DigestText is the digest as in the file.
+	DigestText string `json:"-"`
 }
 
 // The verdicts besides those of ranges.
@@ -155,8 +155,8 @@ func (v Verify) Validate() error {
 		return refuse("{documents} needs {output} or {against}")
 	case v.MaxRereads < 0 || v.RereadPause < 0 || v.PauseBetween < 0 || v.MaxDuration < 0:
 		return refuse("{settle}, {settlePause}, {pauseBetween} and {for} can't be negative")
-	case v.MaxRate < 0:
-		return refuse("{maxRate} can't be negative: %d", v.MaxRate)
+	case v.MaxBytesPerSecond < 0:
+		return refuse("{maxRate} can't be negative: %d", v.MaxBytesPerSecond)
 	}
 	seen := map[string]bool{}
 	for _, ns := range v.Namespaces {
@@ -230,7 +230,7 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	began := c.Clock.Now()
 	report := &serialReporter{next: r}
 	run := &verifyRun{
-		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, maxBytesPerSecond: v.MaxRate},
+		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, maxBytesPerSecond: v.MaxBytesPerSecond},
 		readRetry: readRetry{c.Clock, report},
 	}
 	if v.isComparison() {
@@ -252,8 +252,8 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	if over := new(pace.RunOverError); errors.As(err, &over) {
 		result.Stopped, err = over.Why, nil
 	}
-	if (err != nil || result.Stopped != "") && run.hasProgress {
-		result.Resume = v.progressFile()
+	if (err != nil || result.Stopped != "") && run.hasProgressFile {
+		result.ResumeFile = v.progressFile()
 	}
 	return result, err
 }
@@ -320,10 +320,10 @@ func (v *verifyRun) reportCost(ctx context.Context) error {
 		v.docsExpected, v.bytesExpected = v.docsExpected+f.Docs, v.bytesExpected+f.Bytes
 	}
 	text := fmt.Sprintf("Reads about %s, %s.", humanize.Count(v.docsExpected, "document"), humanize.Bytes(v.bytesExpected))
-	if v.MaxRate > 0 {
-		minDuration := time.Duration(float64(v.bytesExpected) / float64(v.MaxRate) * float64(time.Second))
+	if v.MaxBytesPerSecond > 0 {
+		minDuration := time.Duration(float64(v.bytesExpected) / float64(v.MaxBytesPerSecond) * float64(time.Second))
 		text = fmt.Sprintf("%s, at least %s at %s.", text[:len(text)-1], humanize.Duration(minDuration),
-			humanize.Rate(float64(v.MaxRate)))
+			humanize.Rate(float64(v.MaxBytesPerSecond)))
 	}
 	v.report.note(text)
 	return nil

@@ -259,7 +259,7 @@ func (v *verifyRun) nameDifferences(
 
 // nameBySums names the documents that can be determined from the sums of a range.
 func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), addNames func(*VerifyDifference)) {
-	n := verify.NewDifferenceNamer(s.before, s.now, &s.writes)
+	n := verify.NewDifferenceFinder(s.before, s.now, &s.writes)
 	return n.Put, func(d *VerifyDifference) {
 		d.Verdict = n.Verdict()
 		for _, doc := range n.Differing() {
@@ -274,7 +274,7 @@ func (v *verifyRun) write(result *VerifyResult) error {
 	if err != nil {
 		return err
 	}
-	result.Text = string(text)
+	result.DigestText = string(text)
 	if v.Output != "" {
 		if err := safefile.Replace(v.Output, textWriter(text)); err != nil {
 			return err
@@ -285,7 +285,7 @@ func (v *verifyRun) write(result *VerifyResult) error {
 		if err := safefile.Replace(v.DifferencesFile, v.differencesWriter(result)); err != nil {
 			return err
 		}
-		result.Differences = v.DifferencesFile
+		result.DifferencesFile = v.DifferencesFile
 	}
 	if v.progressFile() != "" {
 		if err := os.Remove(v.progressFile()); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -192,9 +192,9 @@ func (v *verifyRun) nameByList(
 	return exact.Put, func(d *VerifyDifference) {
 		docs, verdict := exact.Differing()
 		d.Verdict = verdict
-		shown := min(len(docs), maxNamedDifferences-v.namedDocs)
+		shown := min(len(docs), maxNamedDifferences-v.namedDifferences)
 		d.More = len(docs) - shown
-		v.namedDocs += shown
+		v.namedDifferences += shown
 		for _, doc := range docs[:shown] {
 			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extJSON(doc.ID), doc.Before, doc.After})
 		}

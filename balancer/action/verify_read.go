@@ -53,12 +53,12 @@ type verifyRun struct {
 	docsExpected, bytesExpected int64 // approximate totals of all collections
 	docsRead, bytesRead         int64
 	savedAt                     time.Time
-	hasProgress                 bool // a file with progress exists
+	hasProgressFile             bool // a file with progress exists
 	rate                        readRate
 	readRetry                   readRetry
 
-	listing   *documentList
-	namedDocs int // number of differing documents that are named
+	listing          *documentList
+	namedDifferences int // number of differing documents that are named
 }
 
 // resume reads the progress of an earlier run.
@@ -81,7 +81,7 @@ func (v *verifyRun) resume() error {
 	if others || f.AgainstChecksum != v.file.AgainstChecksum {
 		return refuse("%s is the progress of another run: remove it, or use {restart}", path)
 	}
-	v.file, v.hasProgress = *f, true
+	v.file, v.hasProgressFile = *f, true
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (v *verifyRun) saveProgress() error {
 	if err != nil {
 		return fmt.Errorf("saving the progress: %w", err)
 	}
-	v.hasProgress = true
+	v.hasProgressFile = true
 	return nil
 }
 

@@ -296,7 +296,7 @@ func TestVerifyGoesOn(t *testing.T) {
 	}
 	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again")}
 	result := w.stoppedThrice(o, func(result VerifyResult, _ int) {
-		if result.Resume != w.path("again.part") {
+		if result.ResumeFile != w.path("again.part") {
 			t.Errorf("it can't go on: %+v", result)
 		}
 		other := Verify{Namespaces: []string{"db.d"}, Output: o.Output} // its digest would have half of db.c
@@ -304,7 +304,7 @@ func TestVerifyGoesOn(t *testing.T) {
 			t.Errorf("another run goes on: %v", err)
 		}
 	})
-	if result.Resume != "" || rangesOf(t, result.Text) != rangesOf(t, whole.Text) {
+	if result.ResumeFile != "" || rangesOf(t, result.DigestText) != rangesOf(t, whole.DigestText) {
 		t.Errorf("%+v", result)
 	}
 	if _, err := os.Stat(w.path("again.part")); !errors.Is(err, os.ErrNotExist) {
@@ -317,7 +317,7 @@ func TestVerifyGoesOn(t *testing.T) {
 func (v *verified) stoppedThrice(o Verify, left func(result VerifyResult, stops int)) VerifyResult {
 	v.Helper()
 	stopped := errors.New("stopped")
-	o.MaxRate = 1
+	o.MaxBytesPerSecond = 1
 	for stops := range 3 {
 		ctx, cancel := context.WithCancelCause(v.Context())
 		c := v.cluster()
@@ -329,7 +329,7 @@ func (v *verified) stoppedThrice(o Verify, left func(result VerifyResult, stops 
 		}
 		left(result, stops)
 	}
-	o.MaxRate = 0
+	o.MaxBytesPerSecond = 0
 	result, err := o.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
 		v.Fatal(err)
@@ -385,7 +385,7 @@ func TestVerifyRefuses(t *testing.T) {
 		"its checksum":             {BaselineDigest: strings.Replace(string(before), `"docs":`, `"docs":1`, 1)},
 		"there is no collection":   {Namespaces: []string{"db.missing"}},
 		"it is a view":             {Namespaces: []string{"db.v"}},
-		"can't be negative":        {Namespaces: []string{"db.c"}, MaxRate: -1},
+		"can't be negative":        {Namespaces: []string{"db.c"}, MaxBytesPerSecond: -1},
 		"no such file":             {BaselineFile: w.path("missing")},
 		"is the name of another f": {Namespaces: []string{"db.c"}, BaselineFile: "a", Output: "a"},
 	} {
@@ -410,7 +410,7 @@ func TestVerifyGoesOnAfterFailures(t *testing.T) {
 	for _, how := range []bson.E{{Key: "closeConnection", Value: true}, {Key: "code", Value: 91}, {Key: "code", Value: 43}} {
 		fail(2, how)
 		result, err := Verify{Namespaces: []string{"db.c"}}.Run(t.Context(), w.cluster(), nil)
-		if err != nil || rangesOf(t, result.Text) != rangesOf(t, whole.Text) {
+		if err != nil || rangesOf(t, result.DigestText) != rangesOf(t, whole.DigestText) {
 			t.Errorf("%v: %v", how, err)
 		}
 	}
@@ -422,7 +422,7 @@ func TestVerifyGoesOnAfterFailures(t *testing.T) {
 	w.heavy()
 	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("limited"), MaxDuration: time.Nanosecond}
 	result, err := o.Run(t.Context(), late{w.clock}.of(w.cluster()), nil)
-	if err != nil || result.Stopped == "" || result.Resume != w.path("limited.part") {
+	if err != nil || result.Stopped == "" || result.ResumeFile != w.path("limited.part") {
 		t.Errorf("%v, %+v", err, result)
 	}
 	if took := w.clock.Now().Sub(began); took > time.Second {
@@ -461,7 +461,7 @@ func TestVerifyKeepsRate(t *testing.T) {
 	w := newVerified(t, catalog.Release80, 2)
 	w.heavy()
 	began := w.clock.Now()
-	result, err := Verify{Namespaces: []string{"db.c"}, MaxRate: 1 << 20}.Run(t.Context(), w.cluster(), nil)
+	result, err := Verify{Namespaces: []string{"db.c"}, MaxBytesPerSecond: 1 << 20}.Run(t.Context(), w.cluster(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -508,7 +508,7 @@ func TestVerifyAmongWriters(t *testing.T) {
 		}
 		c := w.cluster()
 		c.Clock = busy{stopAfter{inner: w.clock}, work}
-		o := Verify{Namespaces: []string{"db.c"}, Output: w.path("before"), MaxRate: 4 << 20}
+		o := Verify{Namespaces: []string{"db.c"}, Output: w.path("before"), MaxBytesPerSecond: 4 << 20}
 		if _, err := o.Run(t.Context(), c, nil); err != nil {
 			t.Fatal(err)
 		}

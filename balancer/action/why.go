@@ -61,8 +61,8 @@ func (w Why) Validate() error {
 	return err
 }
 
-// defaultFullTableLimit is the number of chunks up to which all routing tables of a cluster are read.
-const defaultFullTableLimit = 500_000
+// defaultMaxFullTableChunks is the number of chunks up to which all routing tables of a cluster are read.
+const defaultMaxFullTableChunks = 500_000
 
 // readerOptions returns which parts to read: the routing tables of the named collection, or of the
 // collections that may not be balanced; in a small cluster the routing tables of all collections.
@@ -74,13 +74,13 @@ func (w Why) readerOptions() live.ReaderOptions {
 		o.WantsTable = func(_ *catalog.Snapshot, c *catalog.CollectionState) bool { return asked(c.Namespace) }
 		return o
 	}
-	o.WantsTable = unevenFilter()
+	o.WantsTable = defaultTableFilter()
 	return o
 }
 
-// unevenFilter returns a function for ReaderOptions.WantsTable. It selects all collections of a small
+// defaultTableFilter returns a function for ReaderOptions.WantsTable. It selects all collections of a small
 // cluster, and in a large cluster the collections that may not be balanced.
-func unevenFilter() func(*catalog.Snapshot, *catalog.CollectionState) bool {
+func defaultTableFilter() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	chunks := int64(-1)
 	return func(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 		if chunks < 0 {
@@ -89,7 +89,7 @@ func unevenFilter() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 				chunks += c.Count().Chunks
 			}
 		}
-		return chunks <= defaultFullTableLimit || !c.Unsplittable && !diagnosis.IsBalancedByTotals(s, c)
+		return chunks <= defaultMaxFullTableChunks || !c.Unsplittable && !diagnosis.IsBalancedByTotals(s, c)
 	}
 }
 
@@ -116,7 +116,7 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 		list, err := LoadAdvisories(w.AdvisoriesFile)
 		a := diagnosis.Why(s, scope)
 		if w.Shard == "" && w.Zone == "" {
-			a.Faults = KnownFaults(s, list, w.Namespace)
+			a.KnownFaults = KnownFaults(s, list, w.Namespace)
 		}
 		return WhyResult{Answer: &a}, err
 	}

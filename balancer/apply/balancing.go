@@ -21,8 +21,8 @@ type BalancerConflictError struct {
 	// UnresolvedWindow is the balancer's window if the window's time zone is unknown. OpensAt is then
 	// the latest time at which the window can open. It is empty if the time zone is known.
 	UnresolvedWindow string
-	// InRound says that the balancer is in a round although its window is closed.
-	InRound bool
+	// InForbiddenRound says that the balancer is in a round although its window is closed.
+	InForbiddenRound bool
 	// Reenabled says that the run had disabled the balancing of the collections, and that another
 	// client has enabled it or started the balancer. ReenabledBy names the client, if the logs tell.
 	Reenabled   bool
@@ -36,7 +36,7 @@ type BalancerConflictError struct {
 func (e *BalancerConflictError) Summary() string {
 	what := "the cluster's balancer is on and balances "
 	switch {
-	case e.InRound:
+	case e.InForbiddenRound:
 		what = "the cluster's balancer is in a round, although its window is closed, and balances "
 	case e.UnresolvedWindow != "":
 		what = fmt.Sprintf("the cluster's balancer is on, its window is %s, so that it may be open before this ends, "+
@@ -145,7 +145,7 @@ func CheckBalancerIdleTwice(
 		return err
 	}
 	if look.Parts().Balancer.InRound {
-		busy.InRound = true
+		busy.InForbiddenRound = true
 		return busy
 	}
 	return nil

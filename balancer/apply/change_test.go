@@ -339,7 +339,7 @@ func TestStepThatGoesOn(t *testing.T) {
 	w, p := newBalancerConflictError(t)
 	tick := make(chan time.Time)
 	o := w.options()
-	o.Tick = tick
+	o.ReportTick = tick
 	sent := 0
 	c := &counting{Cluster: w.steps, around: func(_ apply.Command, send func() error) error {
 		sent++
@@ -362,7 +362,7 @@ func TestStepThatGoesOn(t *testing.T) {
 		t.Fatalf("%d commands, told of %d times", sent, len(told))
 	}
 	for i, e := range told {
-		if e.Step.Number != i+1 || e.Age < time.Minute || e.Age > 2*time.Minute || e.Progress.StepsThisRun != i {
+		if e.Step.Number != i+1 || e.StepAge < time.Minute || e.StepAge > 2*time.Minute || e.Progress.StepsThisRun != i {
 			t.Errorf("%d: %+v", i, e)
 		}
 	}

@@ -48,9 +48,9 @@ type priorChunk struct {
 
 // remainingWork is the remaining part of a step.
 type remainingWork struct {
-	commands []Command    // empty if the step is done
-	before   []priorChunk // the current chunks of the step's range
-	span     plan.Range   // the actual range of the step, if its bounds in the plan are estimates
+	commands    []Command    // empty if the step is done
+	before      []priorChunk // the current chunks of the step's range
+	actualRange plan.Range   // the actual range of the step, if its bounds in the plan are estimates
 }
 
 // clusterState is the state of a cluster in which a step is checked.
@@ -58,7 +58,7 @@ type clusterState struct {
 	snapshot      *catalog.Snapshot
 	readChunks    func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	basis         map[string]plan.CollectionBasis
-	spans         map[int]plan.Range    // by step: the actual ranges of steps with estimated bounds that have begun
+	actualRanges  map[int]plan.Range    // by step: the actual ranges of steps with estimated bounds that have begun
 	splitPoints   map[int][]catalog.Key // by step: split points besides those of the plan
 	priorChunks   map[int][]priorChunk  // by step: the chunks before the step, if the split points may be incomplete
 	unmarkedShard catalog.ShardID       // counts as not draining
@@ -89,7 +89,7 @@ func (cs clusterState) check(ctx context.Context, s plan.Step) (remainingWork, e
 	}
 	at := commandBuilder{cs, s, coll, chunks}
 	if s.Within != nil {
-		t.commands, t.span, err = at.withinCommands(*s.Within)
+		t.commands, t.actualRange, err = at.withinCommands(*s.Within)
 		return t, err
 	}
 	switch s.Kind {

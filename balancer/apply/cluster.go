@@ -55,9 +55,9 @@ type Command struct {
 	DonorChoosesEnd bool
 	// Halve lets the donor split the chunk from Min to Max at its median.
 	Halve bool
-	// Expected contains the expected end of a move with DonorChoosesEnd, or the expected points of a
+	// ExpectedBounds contains the expected end of a move with DonorChoosesEnd, or the expected points of a
 	// split without Point.
-	Expected []catalog.Key
+	ExpectedBounds []catalog.Key
 	// Force moves a chunk that is too large to be moved otherwise, and blocks writes to the collection
 	// during the move.
 	Force bool

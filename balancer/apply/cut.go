@@ -53,7 +53,7 @@ func (r *run) halve(s plan.Step, c Command) (points []catalog.Key, err error) {
 	for before := 0; ; before = len(chunks) {
 		chunks, err = r.cluster.Chunks(r.hardCtx, coll.Collection, c.Min, c.Max)
 		n := len(chunks)
-		if err != nil || n == before || n > max(1, len(c.Expected)) {
+		if err != nil || n == before || n > max(1, len(c.ExpectedBounds)) {
 			break
 		}
 		halves := 1 << (bits.Len(uint(n)) - 1) // all pieces are split once, from the lowest on, before one is split again

@@ -57,7 +57,7 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 		}
 		t, err = again.remaining, again.err
 		left, pause := errors.Unwrap(err), time.Duration(0) // without the step's name
-		refused := k.o.Gate.CheckRefusal(k.hardCtx, err)
+		refused := k.o.Gate.MustReenter(k.hardCtx, err)
 		switch {
 		case refused: // the step waits, and the gate reports the reason
 			left = pace.ErrNotBegun

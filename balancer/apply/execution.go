@@ -102,14 +102,14 @@ func (e *Execution) RecordShard(what RecordKind, shard catalog.ShardID, at time.
 	if e.history != nil {
 		e.history.recordShard(what, shard)
 	}
-	log := e.log()
+	log := e.recordWriter()
 	if log == nil {
 		return nil
 	}
 	return log.Write(Record{What: what, At: at.UTC(), Shard: shard})
 }
 
-func (e *Execution) log() RecordWriter {
+func (e *Execution) recordWriter() RecordWriter {
 	switch {
 	case e.Store != nil:
 		return e.Store
@@ -125,7 +125,7 @@ func (e *Execution) MarkedShard() (shard catalog.ShardID, removed bool) {
 	if e.history == nil {
 		return "", false
 	}
-	return e.history.marked, e.history.removed
+	return e.history.drainingShard, e.history.shardRemoved
 }
 
 // RemainingSteps returns the steps that are not done.
@@ -141,7 +141,7 @@ func (e *Execution) RemainingSteps() []plan.Step {
 func (e *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	o.EarlierJournal, o.Undo = e.history, e.isUndo
 	if !o.DryRun {
-		o.Journal = e.log()
+		o.Journal = e.recordWriter()
 	}
 	return Run(ctx, c, e.Plan, o)
 }

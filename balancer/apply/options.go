@@ -52,9 +52,9 @@ type Options struct {
 	PauseBalancing bool
 	// BeforeRun is called first, also in a dry run. Nil does nothing.
 	BeforeRun func(ctx context.Context) error
-	// UnmarkedShard is the shard whose draining mark BeforeRun removes. A dry run continues as if the
+	// NoLongerDraining is the shard whose draining mark BeforeRun removes. A dry run continues as if the
 	// mark were removed.
-	UnmarkedShard catalog.ShardID
+	NoLongerDraining catalog.ShardID
 	// OnReady is called once, when it is certain that all steps can be executed and before the first
 	// step. Nil does nothing.
 	OnReady func(ctx context.Context) error
@@ -67,8 +67,8 @@ type Options struct {
 	// WillContinue reports whether another run continues immediately after this one. If so, and not all
 	// steps are done, OnUnfinished is not called and balancing stays off. Nil means false.
 	WillContinue func() bool
-	// AlreadyChecked says that it was checked before that all steps can be executed.
-	AlreadyChecked bool
+	// StepsChecked says that it was checked before that all steps can be executed.
+	StepsChecked bool
 	// OnAllDone is called when all steps are done and a new plan has none. If it returns a
 	// *ChangedError, there are new steps, and the run makes another plan. Nil does nothing. A dry run
 	// does not call it.
@@ -87,9 +87,9 @@ type Options struct {
 	Clock Clock
 	// OnEvent is called for each event, never concurrently; nil ignores events.
 	OnEvent func(Event)
-	// Tick emits an Event of the kind StillRunning with each of its values while a step is running; nil
+	// ReportTick emits an Event of the kind StillRunning with each of its values while a step is running; nil
 	// disables these events.
-	Tick <-chan time.Time
+	ReportTick <-chan time.Time
 	// MovesContext cancels running steps. The context of Run only prevents new steps. Nil never ends.
 	MovesContext context.Context
 }
@@ -136,7 +136,7 @@ type Event struct {
 	Namespaces []string // of BalancingPaused and BalancingResumed
 	Err        error
 	Plan       *plan.Plan
-	Age        time.Duration // of a step that is still running
+	StepAge    time.Duration // of a step that is still running
 	Forced     ForcedMove
 	Progress   Progress
 }

@@ -24,13 +24,13 @@ type ParsedJournal struct {
 	plans []journaledPlan
 	// paused are the collections whose balancing the run has switched off.
 	paused []string
-	// marked is the shard that the run has marked as draining. removed says that the shard has left the
+	// drainingShard is the shard that the run has marked as draining. removed says that the shard has left the
 	// cluster.
-	marked     catalog.ShardID
-	removed    bool
-	lastStepAt time.Time // the last record of a step
-	path       string
-	size       int64 // bytes without an incomplete last line
+	drainingShard catalog.ShardID
+	shardRemoved  bool
+	lastStepAt    time.Time // the last record of a step
+	path          string
+	size          int64 // bytes without an incomplete last line
 }
 
 // journaledPlan is one plan of a journal.
@@ -45,8 +45,8 @@ type journaledPlan struct {
 type startedStep struct {
 	step        plan.Step
 	priorChunks []priorChunk
-	span        plan.Range    // the actual range of the step, if its bounds in the plan are estimates
-	cuts        []catalog.Key // split points besides those of the step
+	actualRange plan.Range    // the actual range of the step, if its bounds in the plan are estimates
+	extraCuts   []catalog.Key // split points besides those of the step
 	moved       []RangeAmount
 	done        bool
 }
@@ -168,13 +168,13 @@ func (h *ParsedJournal) addRecord(r Record) error {
 		// A step that has begun twice keeps its first layout for an undo.
 		if !slices.ContainsFunc(c.startedSteps, func(b startedStep) bool { return b.step.Number == r.Step }) {
 			c.startedSteps = append(c.startedSteps, startedStep{
-				step: c.plan.Steps[i], priorChunks: r.Before, span: plan.Range{Min: r.Min, Max: r.Max},
+				step: c.plan.Steps[i], priorChunks: r.Before, actualRange: plan.Range{Min: r.Min, Max: r.Max},
 			})
 		}
 	case recordCut:
 		for i, b := range c.startedSteps {
 			if b.step.Number == r.Step {
-				c.startedSteps[i].cuts = append(b.cuts, r.Points...)
+				c.startedSteps[i].extraCuts = append(b.extraCuts, r.Points...)
 			}
 		}
 	case recordMoved:
@@ -209,11 +209,11 @@ func (h *ParsedJournal) addRecord(r Record) error {
 func (h *ParsedJournal) recordShard(what RecordKind, shard catalog.ShardID) {
 	switch what {
 	case RecordDraining:
-		h.marked = shard
+		h.drainingShard = shard
 	case RecordDrainStopped:
-		h.marked = ""
+		h.drainingShard = ""
 	case RecordRemoved:
-		h.removed = true
+		h.shardRemoved = true
 	}
 }
 

@@ -109,7 +109,7 @@ func (r *rehearsal) changedChunks(t *catalog.RoutingTable, c Command) []catalog.
 			return commit.Split(t, t.Find(c.Point), []catalog.Key{c.Point})
 		}
 		chunk := t.Find(c.Min)
-		points := slices.DeleteFunc(slices.Clone(c.Expected), func(k catalog.Key) bool {
+		points := slices.DeleteFunc(slices.Clone(c.ExpectedBounds), func(k catalog.Key) bool {
 			return !chunk.Min.Less(k) || !k.Less(chunk.Max)
 		})
 		if len(points) == 0 {
@@ -127,8 +127,8 @@ func (c Command) expectedMax() catalog.Key {
 	switch middle, ok := c.Pattern.KeyAtFraction(c.Min, c.Max, 0.5); {
 	case !c.DonorChoosesEnd:
 		return c.Max
-	case len(c.Expected) > 0:
-		return c.Expected[0]
+	case len(c.ExpectedBounds) > 0:
+		return c.ExpectedBounds[0]
 	case ok:
 		return middle
 	}

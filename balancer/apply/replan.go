@@ -112,7 +112,7 @@ func (r *run) switchToPlan(p *plan.Plan, because *ChangedError) error {
 	r.carryTallyOver()
 	r.earlierMerges = r.mergeSteps()
 	r.plan, r.done, r.began, r.splitPoints = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
-	r.spans, r.priorChunks, r.movedByStep = map[int]plan.Range{}, map[int][]priorChunk{}, map[int]tally{}
+	r.actualRanges, r.priorChunks, r.movedByStep = map[int]plan.Range{}, map[int][]priorChunk{}, map[int]tally{}
 	r.markNeedsForce()
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return err

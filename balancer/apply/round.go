@@ -142,7 +142,7 @@ func (r *run) nextOutcome(ctx context.Context, outcomes <-chan stepMessage, runn
 			r.tell(Event{Kind: WaitingToStop})
 		}
 		return out, false
-	case <-r.o.Tick:
+	case <-r.o.ReportTick:
 		r.tellOldestRunning(running)
 		return out, false
 	}
@@ -157,7 +157,7 @@ func (r *run) nextOutcome(ctx context.Context, outcomes <-chan stepMessage, runn
 func (r *run) tellOldestRunning(running []plan.Step) {
 	for _, s := range running {
 		if began, ok := r.began[s.Number]; ok {
-			r.tell(Event{Kind: StillRunning, Step: s, Age: r.o.Clock.Now().Sub(began)})
+			r.tell(Event{Kind: StillRunning, Step: s, StepAge: r.o.Clock.Now().Sub(began)})
 			return
 		}
 	}
@@ -208,13 +208,13 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 		return t, nil
 	}
 	if err := r.write(Record{
-		What: recordBegan, Step: s.Number, Before: t.before, Min: t.span.Min, Max: t.span.Max,
+		What: recordBegan, Step: s.Number, Before: t.before, Min: t.actualRange.Min, Max: t.actualRange.Max,
 	}); err != nil {
 		return t, err
 	}
 	r.mu.Lock()
 	if s.Within != nil {
-		r.spans[s.Number] = t.span
+		r.actualRanges[s.Number] = t.actualRange
 	}
 	if _, ok := r.priorChunks[s.Number]; !ok { // a resumed run has the chunks from the journal
 		r.priorChunks[s.Number] = t.before

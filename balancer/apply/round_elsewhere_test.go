@@ -35,7 +35,7 @@ func TestRoundOutsideTheWindow(t *testing.T) {
 		c := &turning{w.steps, rounds}
 		_, err := apply.Run(t.Context(), c, w.plan(plan.Goal{Kind: plan.Balance}), apply.Options{Clock: w.cluster.Clock()})
 		works, is := errors.AsType[*apply.BalancerConflictError](err)
-		if refused := rounds > 1; is != refused || refused && !works.InRound || !refused && err != nil {
+		if refused := rounds > 1; is != refused || refused && !works.InForbiddenRound || !refused && err != nil {
 			t.Errorf("%d times in a round: %v", rounds, err)
 		}
 	}

@@ -28,7 +28,7 @@ import (
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{},
+		actualRanges: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{},
 		needsForce: map[int]bool{},
 	}
 	if r.hardCtx = o.MovesContext; r.hardCtx == nil {
@@ -64,7 +64,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	if err == nil && r.result.Stopped == "" {
 		err = r.runPlans(ctx)
 	}
-	if !errors.As(err, new(*logError)) && r.hardCtx.Err() == nil {
+	if !errors.As(err, new(*journalError)) && r.hardCtx.Err() == nil {
 		err = r.finishRun(err)
 	}
 	if o.DryRun {
@@ -91,7 +91,7 @@ type run struct {
 	thisRun         Progress          // amounts of this run; guarded by mu
 	replans         int               // number of new plans that count against maxReplans
 	earlierMerges   []plan.Step       // of earlier plans
-	ready           bool              // Options.OnReady was called
+	onReadyCalled   bool              // Options.OnReady was called
 	maxMoveBytes    map[string]int64  // maximum bytes of a move, by collection
 	balancesBytes   bool              // the plan balances bytes
 	donorsOnlyHalve bool              // donors split ranges at the median: the router does not return split points
@@ -99,9 +99,9 @@ type run struct {
 	mu                  sync.Mutex            // guards the log and, by step:
 	splitPoints         map[int][]catalog.Key // split points that the donor has returned
 	priorChunks         map[int][]priorChunk  // the chunks in the step's range before the step
-	spans               map[int]plan.Range    // the actual range of steps with estimated bounds
+	actualRanges        map[int]plan.Range    // the actual range of steps with estimated bounds
 	movedByStep         map[int]tally         // the moved amounts
-	chunkSize           int64                 // the largest chunk size of the collections
+	largestChunkSize    int64                 // the largest chunk size of the collections
 	movedByEarlierPlans tally                 // of earlier plans, with their expected amount
 	earlierPlannedBytes int64
 	// needsForce contains the steps that need force. leftBehind contains the ranges that they leave in
@@ -117,11 +117,11 @@ type run struct {
 func (r *run) restoreStep(b startedStep) {
 	n := b.step.Number
 	r.priorChunks[n] = b.priorChunks
-	if b.cuts != nil {
-		r.splitPoints[n] = b.cuts
+	if b.extraCuts != nil {
+		r.splitPoints[n] = b.extraCuts
 	}
 	if b.step.Within != nil {
-		r.spans[n] = b.span
+		r.actualRanges[n] = b.actualRange
 	}
 	for _, m := range b.moved {
 		t := r.movedByStep[n]
@@ -129,11 +129,11 @@ func (r *run) restoreStep(b startedStep) {
 	}
 }
 
-// logError says that a record could not be written. After that, no command may be sent any more.
-type logError struct{ err error }
+// journalError says that a record could not be written. After that, no command may be sent any more.
+type journalError struct{ err error }
 
-func (e *logError) Error() string { return e.err.Error() }
-func (e *logError) Unwrap() error { return e.err }
+func (e *journalError) Error() string { return e.err.Error() }
+func (e *journalError) Unwrap() error { return e.err }
 
 // StepError contains the reason why a step failed.
 type StepError struct {
@@ -172,7 +172,7 @@ func (r *run) write(rec Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.o.Journal.Write(rec); err != nil {
-		return &logError{err}
+		return &journalError{err}
 	}
 	return nil
 }
@@ -260,13 +260,13 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 	if err := CheckBalancerIdleTwice(ctx, r.cluster, look, r.namespaces, r.remainingTime(), r.o.Clock); err != nil {
 		return r.markReenabled(err)
 	}
-	if !r.o.AlreadyChecked || !first {
+	if !r.o.StepsChecked || !first {
 		if err := r.rehearse(ctx, look); err != nil {
 			return err
 		}
 	}
-	if r.o.OnReady != nil && !r.ready && !r.o.DryRun {
-		r.ready = true
+	if r.o.OnReady != nil && !r.onReadyCalled && !r.o.DryRun {
+		r.onReadyCalled = true
 		if err := r.o.OnReady(ctx); err != nil {
 			return err
 		}
@@ -304,7 +304,7 @@ func groupConsecutive[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T
 
 // stopOrError replaces an error caused by the end of the context with a stopped result.
 func (r *run) stopOrError(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && !errors.As(err, new(*logError)) {
+	if err != nil && ctx.Err() != nil && !errors.As(err, new(*journalError)) {
 		r.result.Stopped = pace.StoppedByInterrupt
 		return nil
 	}
@@ -385,9 +385,9 @@ func (r *run) newClusterState(look *catalog.Snapshot) clusterState {
 		readChunks:    r.cluster.Chunks,
 		basis:         r.basis,
 		splitPoints:   maps.Clone(r.splitPoints),
-		spans:         maps.Clone(r.spans),
+		actualRanges:  maps.Clone(r.actualRanges),
 		isUndo:        r.plan.Goal.Kind == plan.Undo,
-		unmarkedShard: r.o.UnmarkedShard,
+		unmarkedShard: r.o.NoLongerDraining,
 	}
 }
 
@@ -404,7 +404,7 @@ func (r *run) finishRun(err error) error {
 	if !r.result.Finished && err == nil && r.o.WillContinue != nil && r.o.WillContinue() {
 		return r.write(rec)
 	}
-	if !r.result.Finished && r.ready && r.o.OnUnfinished != nil {
+	if !r.result.Finished && r.onReadyCalled && r.o.OnUnfinished != nil {
 		err = errors.Join(err, r.o.OnUnfinished(r.hardCtx))
 	}
 	if restored := r.resumeBalancing(); restored != nil {

@@ -126,7 +126,7 @@ func (s commandBuilder) movePartCommands(c catalog.Chunk) (commands []Command) {
 	for i, upper := range bounds[1:] {
 		m := s.newCommand(plan.Move)
 		m.Min, m.Max, m.From, m.To = bounds[i], upper, s.step.From, s.step.To
-		m.Expected = []catalog.Key{upper}
+		m.ExpectedBounds = []catalog.Key{upper}
 		// As in the server's balancer, the donor splits a chunk that is too large, and moves only a
 		// part. A defragmentation moves whole chunks, and an undo moves exactly what was moved before.
 		m.DonorChoosesEnd = s.canMoveRanges() && upper.Equal(c.Max) && s.step.Reason != policy.ReasonDefragmentation &&

@@ -11,7 +11,7 @@ import (
 // chunk of its shard in a range, and the donor determines the split points. A step that has begun keeps
 // the range with which it began.
 func (s commandBuilder) withinCommands(r plan.Range) (commands []Command, span plan.Range, err error) {
-	if begun, ok := s.spans[s.step.Number]; ok {
+	if begun, ok := s.actualRanges[s.step.Number]; ok {
 		span = begun
 	} else if span, ok = s.chooseSpan(r); !ok {
 		return nil, span, nil // the chunks in the range contain less than the plan expected
@@ -109,9 +109,9 @@ func (s commandBuilder) moveWithinCommands(span plan.Range) ([]Command, error) {
 	last := slices.IndexFunc(commands, func(c Command) bool { return c.Kind == plan.Move })
 	commands = commands[:last+1]
 	if m := &commands[last]; m.Min.Less(s.step.Max) && !m.Max.Less(s.step.Max) {
-		m.Expected = []catalog.Key{s.step.Max}
+		m.ExpectedBounds = []catalog.Key{s.step.Max}
 	} else {
-		m.Expected = nil
+		m.ExpectedBounds = nil
 	}
 	return commands, s.checkMoveAllowed(commands)
 }
@@ -123,7 +123,7 @@ func (s commandBuilder) splitWithinCommands(span plan.Range) (commands []Command
 	if !asked {
 		cut := s.newCommand(plan.Split)
 		cut.Min, cut.Max, cut.From, cut.DonorChoosesEnd = span.Min, span.Max, s.step.From, true
-		cut.Expected = s.step.Points
+		cut.ExpectedBounds = s.step.Points
 		return []Command{cut}
 	}
 	for _, point := range slices.Backward(points) {

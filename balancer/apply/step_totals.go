@@ -37,7 +37,7 @@ func (s *stepRun) countMove(c Command) RangeAmount {
 	s.movedByStep[s.step.Number] = tally{t.moves + 1, t.bytes + counted.Bytes, t.documents + counted.Documents}
 	s.thisRun.MovesThisRun++
 	s.thisRun.BytesThisRun += counted.Bytes
-	s.chunkSize = max(s.chunkSize, c.ChunkSize)
+	s.largestChunkSize = max(s.largestChunkSize, c.ChunkSize)
 	s.mu.Unlock()
 	if s.entered {
 		s.entered = false
@@ -103,7 +103,7 @@ func (r *run) difference(done map[int]bool) (d difference) {
 			d.planned, d.moved = d.planned+s.Bytes, d.moved+t.bytes
 		}
 	}
-	d.allowed = max(r.chunkSize, d.planned/toleranceDivisor)
+	d.allowed = max(r.largestChunkSize, d.planned/toleranceDivisor)
 	return d
 }
 

@@ -26,7 +26,7 @@ func UndoPlan(h *ParsedJournal) (*plan.Plan, error) {
 		}
 		return nil, errors.New("its undo has begun: resume it (--resume)")
 	}
-	p := plan.Plan{Basis: h.lastPlan().plan.Basis, Model: h.lastPlan().plan.Model, Undoes: h.path}
+	p := plan.Plan{Basis: h.lastPlan().plan.Basis, SizeModel: h.lastPlan().plan.SizeModel, Undoes: h.path}
 	p.Goal.Kind = plan.Undo
 	u := undoBuilder{}
 	bases := map[string]plan.CollectionBasis{}
@@ -64,9 +64,9 @@ func (u *undoBuilder) addUndoSteps(b startedStep) {
 	back.Why = fmt.Sprintf("undoes step %d", s.Number)
 	switch s.Kind {
 	case plan.Move:
-		points := append([]catalog.Key{s.Min, s.Max}, b.cuts...)
+		points := append([]catalog.Key{s.Min, s.Max}, b.extraCuts...)
 		if s.Within != nil {
-			points = slices.Clone(b.cuts)
+			points = slices.Clone(b.extraCuts)
 		}
 		ranges := b.movedRanges()
 		for _, m := range slices.Backward(ranges) {
@@ -79,14 +79,14 @@ func (u *undoBuilder) addUndoSteps(b startedStep) {
 	case plan.Split:
 		points := s.Points
 		if s.Within != nil {
-			points = b.cuts
+			points = b.extraCuts
 		}
 		u.addMerges(back, b, points)
 	case plan.Merge:
 		back.Kind = plan.Split
 		upper := s.Max
 		if s.Within != nil {
-			back.Min, back.Max, upper = b.span.Min, b.span.Max, b.span.Max
+			back.Min, back.Max, upper = b.actualRange.Min, b.actualRange.Max, b.actualRange.Max
 		}
 		for _, c := range b.priorChunks {
 			if back.Min.Less(c.Min) && c.Min.Less(upper) {
@@ -115,7 +115,7 @@ func (s startedStep) movedRanges() []RangeAmount {
 	if len(s.moved) > 0 {
 		return s.moved
 	}
-	whole.Min, whole.Max = s.span.Min, s.span.Max
+	whole.Min, whole.Max = s.actualRange.Min, s.actualRange.Max
 	return []RangeAmount{whole}
 }
 
@@ -154,7 +154,7 @@ func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m RangeAmount)
 // mayHaveCut reports whether the donor may have split a chunk for a step that is not known to be done:
 // for a move, or for a split at points that only the donor knows.
 func (s startedStep) mayHaveCut(c priorChunk) bool {
-	if s.done || s.step.Within != nil && !c.Min.Equal(s.span.Min) {
+	if s.done || s.step.Within != nil && !c.Min.Equal(s.actualRange.Min) {
 		return false
 	}
 	return s.step.Kind == plan.Move && c.Shard == s.step.From || s.step.Kind == plan.Split && s.step.Within != nil

@@ -13,12 +13,12 @@ import (
 // elements. One with more than max is split when it is written again, and one with less than min is
 // joined with the next.
 type layout struct {
-	minBlock, blockFill, maxBlock int
-	minGroup, groupFill, maxGroup int
+	minBlockChunks, newBlockChunks, maxBlockChunks int
+	minGroupBlocks, newGroupBlocks, maxGroupBlocks int
 }
 
 // defaultLayout returns the sizes for tables of any size, from a hundred to ten million chunks.
-// maxBlock must fit in 16 bits.
+// maxBlockChunks must fit in 16 bits.
 func defaultLayout() layout { return layout{64, 256, 512, 16, 64, 128} }
 
 // block contains n chunks, which cover the range from its first to its last bound.

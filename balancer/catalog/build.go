@@ -206,20 +206,21 @@ func (b *TableBuilder) Table() (*RoutingTable, error) {
 
 // tableWriter divides a stream of chunks into blocks.
 type tableWriter struct {
-	shards       *shardNames
-	sharedNames  bool // shards is shared with a table
-	layout       layout
-	blockFill    int
-	block        blockWriter
-	blocks       []*block
-	count        int
-	shardScratch []uint16
-	lastShard    uint16 // the shard of the last lookup
-	scratch      bound
+	shards         *shardNames
+	sharedNames    bool // shards is shared with a table
+	layout         layout
+	newBlockChunks int
+	block          blockWriter
+	blocks         []*block
+	count          int
+	shardScratch   []uint16
+	lastShard      uint16 // the shard of the last lookup
+	scratch        bound
 }
 
 func newTableWriter(shards *shardNames, l layout) tableWriter {
-	return tableWriter{shards: shards, layout: l, blockFill: l.blockFill, shardScratch: make([]uint16, len(shards.names))}
+	return tableWriter{shards: shards, layout: l, newBlockChunks: l.newBlockChunks,
+		shardScratch: make([]uint16, len(shards.names))}
 }
 
 // len returns the number of chunks.
@@ -264,7 +265,7 @@ func (w *tableWriter) shardNumberByName(name []byte) (uint16, error) {
 
 // addChunk adds a chunk. If the block is full, it is finished first.
 func (w *tableWriter) addChunk(low bound, r row, size Estimate) {
-	if w.block.len() >= w.blockFill {
+	if w.block.len() >= w.newBlockChunks {
 		w.finishBlock(low.encoded, low.types)
 	}
 	w.block.addBound(low.encoded, low.types)

@@ -102,7 +102,7 @@ func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
 	if p.pattern == nil {
 		return Key{}, false
 	}
-	q := query{pattern: p.pattern, values: make([]bson.RawValue, p.Len())}
+	q := filterEqualities{pattern: p.pattern, values: make([]bson.RawValue, p.Len())}
 	q.collect(filter, 0)
 	if q.conflict {
 		return Key{}, false
@@ -139,8 +139,8 @@ func (p KeyPattern) AppendQueryKey(dst []byte, valueOf func(field string) (bson.
 	return dst, p.pattern != nil
 }
 
-// query collects the equalities of a filter.
-type query struct {
+// filterEqualities collects the equalities of a filter.
+type filterEqualities struct {
 	pattern  *pattern
 	values   []bson.RawValue
 	conflict bool
@@ -148,7 +148,7 @@ type query struct {
 
 const maxAndDepth = 100
 
-func (q *query) collect(filter []byte, depth int) {
+func (q *filterEqualities) collect(filter []byte, depth int) {
 	if depth > maxAndDepth {
 		return
 	}
@@ -196,7 +196,7 @@ func isOperators(v bson.RawValue) bool {
 
 // addEquality records an equality for the field and for the fields inside an object value: {a: {b: 1}}
 // also sets a.b.
-func (q *query) addEquality(name string, v bson.RawValue) {
+func (q *filterEqualities) addEquality(name string, v bson.RawValue) {
 	for i, field := range q.pattern.fields {
 		switch {
 		case field == name:
@@ -213,7 +213,7 @@ func (q *query) addEquality(name string, v bson.RawValue) {
 	}
 }
 
-func (q *query) set(i int, v bson.RawValue) {
+func (q *filterEqualities) set(i int, v bson.RawValue) {
 	if q.values[i].Type != 0 && keyorder.Compare(q.values[i], v) != 0 {
 		q.conflict = true
 	}

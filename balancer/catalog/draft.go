@@ -54,7 +54,7 @@ func (d *Draft) Table() *RoutingTable {
 // RoutingTable.Apply and with the same errors. The Draft keeps the slice, so the caller must not change
 // it.
 func (d *Draft) Put(changed ...Chunk) error {
-	if len(changed) > maxPending {
+	if len(changed) > maxCollectedChanges {
 		return d.apply(changed)
 	}
 	if !d.collectReplaced(changed) {
@@ -102,9 +102,9 @@ func (d *Draft) addCounts(chunks []Chunk, sign int) {
 	}
 }
 
-// maxPending is the maximum number of changes in one call that are collected. More changes are applied
+// maxCollectedChanges is the maximum number of changes in one call that are collected. More changes are applied
 // to the table directly, which is faster.
-const maxPending = 64
+const maxCollectedChanges = 64
 
 // apply applies the collected changes and then changed.
 func (d *Draft) apply(changed []Chunk) error {

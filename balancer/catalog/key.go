@@ -81,7 +81,7 @@ func (k Key) Values() []bson.RawValue {
 // Len returns the number of values.
 func (k Key) Len() (n int) {
 	for rest := k.encoded; rest != ""; n++ {
-		size := keyorder.Size(rest)
+		size := keyorder.EncodedSize(rest)
 		if size == 0 {
 			break
 		}
@@ -139,7 +139,7 @@ func takeField(dst []byte, encoded, types string) (t bson.Type, value []byte, re
 		return t, value, encoded[n:], types[1:], ok
 	}
 	t = bson.Type(code &^ verbatim)
-	n := keyorder.Size(encoded)
+	n := keyorder.EncodedSize(encoded)
 	size := keyorder.ValueSize(t, []byte(types[1:]))
 	if n == 0 || size < 0 || size >= len(types) {
 		return t, dst, encoded, types, false

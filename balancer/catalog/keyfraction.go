@@ -135,10 +135,10 @@ type keyScale struct {
 
 	// For byte strings: the common prefix of all values between the bounds, and the number of bytes
 	// after it that count, as digits from first on in the radix.
-	prefix []byte
-	digits int
-	first  byte
-	radix  float64
+	prefix    []byte
+	digits    int
+	zeroDigit byte
+	radix     float64
 }
 
 // scaleDigits is the number of bytes that a float64 can distinguish.
@@ -157,7 +157,7 @@ func scaleOf(lo, hi bson.RawValue, hashed bool) keyScale {
 	}
 	s.digits, s.radix = scaleDigits, 256
 	if s.sample.Type == bson.TypeString {
-		s.first, s.radix = ' ', '~'-' '+1 // printable characters
+		s.zeroDigit, s.radix = ' ', '~'-' '+1 // printable characters
 	}
 	a, okA := valueBytes(lo)
 	b, okB := valueBytes(hi)
@@ -213,7 +213,7 @@ func (s keyScale) digitsOf(v bson.RawValue) (n float64, ok bool) {
 	for i := range s.digits {
 		n *= s.radix
 		if i < len(data) {
-			n += math.Min(s.radix-1, math.Max(0, float64(data[i])-float64(s.first)))
+			n += math.Min(s.radix-1, math.Max(0, float64(data[i])-float64(s.zeroDigit)))
 		}
 	}
 	return n, true
@@ -241,7 +241,7 @@ func (s keyScale) bytesOf(x float64) any {
 	tail := make([]byte, s.digits)
 	for i := s.digits - 1; i >= 0; i-- {
 		rest := math.Mod(x, s.radix)
-		tail[i] = s.first + byte(rest)
+		tail[i] = s.zeroDigit + byte(rest)
 		x = (x - rest) / s.radix
 	}
 	data := append(append([]byte(nil), s.prefix...), tail...)

@@ -385,14 +385,14 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 // checkLayout looks at what Apply must keep in order behind the scenes.
 func checkLayout(t *rapid.T, rt *RoutingTable) {
 	for i, s := range rt.groups {
-		if len(s.blocks) == 0 || len(s.blocks) > rt.layout.maxGroup || rt.groupMins[i] != s.blockMins[0] {
+		if len(s.blocks) == 0 || len(s.blocks) > rt.layout.maxGroupBlocks || rt.groupMins[i] != s.blockMins[0] {
 			t.Fatalf("group %d has %d blocks, from %q", i, len(s.blocks), s.blockMins)
 		}
 		if len(s.starts) != len(s.blocks)+1 || int(rt.starts[i+1]-rt.starts[i]) != s.len() {
 			t.Fatalf("group %d begins at %d and has %d chunks, the next begins at %d", i, rt.starts[i], s.len(), rt.starts[i+1])
 		}
 		for j, b := range s.blocks {
-			if b.len() == 0 || b.len() > rt.layout.maxBlock || b.encodedAt(0) != s.blockMins[j] ||
+			if b.len() == 0 || b.len() > rt.layout.maxBlockChunks || b.encodedAt(0) != s.blockMins[j] ||
 				int(s.starts[j+1]-s.starts[j]) != b.len() {
 				t.Fatalf("block %d of group %d has %d chunks", j, i, b.len())
 			}

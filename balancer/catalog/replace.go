@@ -4,7 +4,7 @@ import "slices"
 
 // replaceInPlace replaces the values of chunks. The bounds of blocks stay the same.
 func (u *tableUpdate) replaceInPlace(changed []Chunk) error {
-	u.inPlace = true
+	u.sameBounds = true
 	u.groups = slices.Clone(u.old.groups)
 	for len(changed) > 0 {
 		p := u.old.locate(changed[0].Min.encoded)

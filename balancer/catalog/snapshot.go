@@ -135,8 +135,8 @@ type ShardState struct {
 	CleanupDelay time.Duration
 	// Disk is the volume with the shard's data.
 	Disk Disk
-	// Reported is the result of shardDrainingStatus; nil if it was not read, and before 8.3.
-	Reported *ReportedDrain
+	// ReportedDrain is the result of shardDrainingStatus; nil if it was not read, and before 8.3.
+	ReportedDrain *ReportedDrain
 }
 
 // Database is an entry of config.databases.

@@ -37,8 +37,8 @@ type CollectionState struct {
 	// EmptyZones are the lower bounds of zone ranges that were read and contained no document.
 	EmptyZones []Key
 
-	// Reported is the result of balancerCollectionStatus; nil if it was not read.
-	Reported *ReportedStatus
+	// ReportedStatus is the result of balancerCollectionStatus; nil if it was not read.
+	ReportedStatus *ReportedStatus
 }
 
 // ChunkCount is the number of chunks of a collection on a shard.

@@ -235,10 +235,10 @@ func (g *blockGroup) withBlocks(blocks, removed, added []*block) *blockGroup {
 
 // makeGroups divides blocks into groups of equal size.
 func (l layout) makeGroups(blocks []*block) []*blockGroup {
-	if len(blocks) <= l.maxGroup {
+	if len(blocks) <= l.maxGroupBlocks {
 		return []*blockGroup{newGroup(blocks)}
 	}
-	parts := (len(blocks) + l.groupFill - 1) / l.groupFill
+	parts := (len(blocks) + l.newGroupBlocks - 1) / l.newGroupBlocks
 	size := (len(blocks) + parts - 1) / parts
 	groups := make([]*blockGroup, 0, parts)
 	for part := range slices.Chunk(blocks, size) {

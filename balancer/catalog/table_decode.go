@@ -25,16 +25,16 @@ type PageReader struct {
 	epoch     bson.ObjectID
 	timestamp bson.Timestamp
 
-	writer  tableWriter
-	last    []byte // comparable lower bound of the newest chunk
-	value   []byte // buffer for the check of keys
-	encoded []byte // buffer for the check of keys
-	shards  []uint16
-	types   [][]byte
-	rows    []row
-	sizes   []Estimate
-	history []historyEntry
-	entries []int // number of entries of each chunk's history, -1 = none
+	writer         tableWriter
+	lastMin        []byte // comparable lower bound of the newest chunk
+	value          []byte // buffer for the check of keys
+	encoded        []byte // buffer for the check of keys
+	shards         []uint16
+	types          [][]byte
+	rows           []row
+	sizes          []Estimate
+	history        []historyEntry
+	historyLengths []int // number of entries of each chunk's history, -1 = none
 }
 
 // NewPageReader returns a reader without pages.
@@ -47,7 +47,7 @@ func (r *PageReader) Len() int { return r.writer.len() }
 
 // Add adds the next page. It does not keep references to the page. Errors wrap ErrDamagedPage.
 func (r *PageReader) Add(page []byte) error {
-	c := columns{rest: page}
+	c := columnReader{rest: page}
 	n := c.boundedInt(pageChunks)
 	if c.failed || n == 0 {
 		return damagedError("%d chunks", n)
@@ -66,7 +66,7 @@ func (r *PageReader) Add(page []byte) error {
 // Table returns the table. The reader must not be used any more.
 func (r *PageReader) Table() (*RoutingTable, error) {
 	end := r.pattern.GlobalMax()
-	if r.Len() == 0 || string(r.last) >= end.encoded {
+	if r.Len() == 0 || string(r.lastMin) >= end.encoded {
 		return nil, damagedError("%d chunks, which do not end at the greatest key", r.Len())
 	}
 	r.writer.finishBlock([]byte(end.encoded), []byte(end.types))
@@ -74,7 +74,7 @@ func (r *PageReader) Table() (*RoutingTable, error) {
 }
 
 // readDictionaries reads the names of shards and the types of keys.
-func (r *PageReader) readDictionaries(c *columns) error {
+func (r *PageReader) readDictionaries(c *columnReader) error {
 	r.shards, r.types = r.shards[:0], r.types[:0]
 	for range c.boundedInt(math.MaxUint16 + 1) {
 		name := c.text()
@@ -97,11 +97,11 @@ func (r *PageReader) readDictionaries(c *columns) error {
 }
 
 // readRows reads the columns up to the estimates.
-func (r *PageReader) readRows(c *columns, n int) {
+func (r *PageReader) readRows(c *columnReader, n int) {
 	if cap(r.rows) < n {
-		r.rows, r.sizes, r.entries = make([]row, n), make([]Estimate, n), make([]int, n)
+		r.rows, r.sizes, r.historyLengths = make([]row, n), make([]Estimate, n), make([]int, n)
 	}
-	r.rows, r.sizes, r.entries = r.rows[:n], r.sizes[:n], r.entries[:n]
+	r.rows, r.sizes, r.historyLengths = r.rows[:n], r.sizes[:n], r.historyLengths[:n]
 	for i := range r.rows {
 		r.rows[i] = row{shard: r.readShard(c)}
 	}
@@ -144,7 +144,7 @@ func (r *PageReader) readRows(c *columns, n int) {
 	}
 }
 
-func (r *PageReader) readShard(c *columns) uint16 {
+func (r *PageReader) readShard(c *columnReader) uint16 {
 	i := c.boundedInt(math.MaxUint16)
 	if i >= len(r.shards) {
 		c.failed = true
@@ -154,20 +154,20 @@ func (r *PageReader) readShard(c *columns) uint16 {
 }
 
 // readHistory reads the histories and restores the omitted first entries.
-func (r *PageReader) readHistory(c *columns) {
+func (r *PageReader) readHistory(c *columnReader) {
 	r.history = r.history[:0]
 	for i := range r.rows {
 		row := &r.rows[i]
 		mode := row.flags & historyBits
 		row.flags &^= historyBits
-		if r.entries[i] = -1; mode == historyNone || c.failed {
+		if r.historyLengths[i] = -1; mode == historyNone || c.failed {
 			continue
 		}
 		n := c.boundedInt(len(c.rest))
-		if r.entries[i] = n; mode == historyTail {
+		if r.historyLengths[i] = n; mode == historyTail {
 			c.failed = c.failed || row.since.IsZero()
 			r.history = append(r.history, historyEntry{row.since.T, row.since.I, row.shard})
-			r.entries[i]++
+			r.historyLengths[i]++
 		}
 		for range n {
 			if c.failed {
@@ -180,7 +180,7 @@ func (r *PageReader) readHistory(c *columns) {
 }
 
 // readBounds reads the lower bounds and adds the chunks.
-func (r *PageReader) readBounds(c *columns) error {
+func (r *PageReader) readBounds(c *columnReader) error {
 	n := len(r.rows)
 	forms, lengths := make([]int, n), make([]int, n)
 	for i := range forms {
@@ -206,9 +206,9 @@ func (r *PageReader) readBounds(c *columns) error {
 			return err
 		}
 		orders = orders[lengths[i]:]
-		r.last = append(r.last[:0], order...)
+		r.lastMin = append(r.lastMin[:0], order...)
 		r.writer.addChunk(low, r.rows[i], r.sizes[i])
-		for range max(r.entries[i], 0) {
+		for range max(r.historyLengths[i], 0) {
 			r.writer.block.addHistory(history[0])
 			history = history[1:]
 		}
@@ -223,7 +223,7 @@ func (r *PageReader) readBounds(c *columns) error {
 // than the last bound.
 func (r *PageReader) checkBound(encoded, types string) error {
 	first := r.Len() == 0
-	if first && encoded != r.pattern.GlobalMin().encoded || !first && encoded <= string(r.last) {
+	if first && encoded != r.pattern.GlobalMin().encoded || !first && encoded <= string(r.lastMin) {
 		return damagedError("bounds are out of order")
 	}
 	for range r.pattern.Len() {
@@ -252,13 +252,13 @@ func (r *PageReader) checkBound(encoded, types string) error {
 	return nil
 }
 
-// columns reads a page from front to end. After an error it returns zeros.
-type columns struct {
+// columnReader reads a page from front to end. After an error it returns zeros.
+type columnReader struct {
 	rest   []byte
 	failed bool
 }
 
-func (c *columns) uvarint() uint64 {
+func (c *columnReader) uvarint() uint64 {
 	n, size := binary.Uvarint(c.rest)
 	if size <= 0 {
 		c.failed, c.rest = true, nil
@@ -269,7 +269,7 @@ func (c *columns) uvarint() uint64 {
 }
 
 // boundedInt reads a number that must not exceed limit.
-func (c *columns) boundedInt(limit int) int {
+func (c *columnReader) boundedInt(limit int) int {
 	n := c.uvarint()
 	if n > uint64(limit) {
 		c.failed, c.rest = true, nil
@@ -279,7 +279,7 @@ func (c *columns) boundedInt(limit int) int {
 }
 
 // delta reads a 32-bit number that is stored as the difference to the last number.
-func (c *columns) delta(last *int64) uint32 {
+func (c *columnReader) delta(last *int64) uint32 {
 	d, size := binary.Varint(c.rest)
 	if size <= 0 || d < -math.MaxUint32 || d > math.MaxUint32 || *last+d < 0 || *last+d > math.MaxUint32 {
 		c.failed, c.rest = true, nil
@@ -290,7 +290,7 @@ func (c *columns) delta(last *int64) uint32 {
 	return uint32(*last)
 }
 
-func (c *columns) take(n int) []byte {
+func (c *columnReader) take(n int) []byte {
 	if n > len(c.rest) {
 		c.failed, c.rest = true, nil
 		return nil
@@ -300,4 +300,4 @@ func (c *columns) take(n int) []byte {
 	return taken
 }
 
-func (c *columns) text() []byte { return c.take(c.boundedInt(len(c.rest))) }
+func (c *columnReader) text() []byte { return c.take(c.boundedInt(len(c.rest))) }

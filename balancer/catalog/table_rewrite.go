@@ -80,7 +80,7 @@ func (u *tableUpdate) rewrite(changed []Chunk) error {
 				n++
 			}
 			reaches := n < len(runs) && runs[n].from < int(old.starts[next])
-			if next == len(old.groups) || !reaches && len(st.blocks) >= old.layout.minGroup {
+			if next == len(old.groups) || !reaches && len(st.blocks) >= old.layout.minGroupBlocks {
 				break
 			}
 			st = st.appendGroup(old.groups[next])
@@ -90,7 +90,7 @@ func (u *tableUpdate) rewrite(changed []Chunk) error {
 		if err != nil {
 			return err
 		}
-		if next == first+1 && len(blocks) <= old.layout.maxGroup {
+		if next == first+1 && len(blocks) <= old.layout.maxGroupBlocks {
 			u.groups = append(u.groups, old.groups[first].withBlocks(blocks, u.removed[removed:], u.writer.blocks[added:]))
 		} else {
 			u.groups = append(u.groups, old.layout.makeGroups(blocks)...)
@@ -147,7 +147,7 @@ func (u *tableUpdate) rewriteBlocks(st blockSequence, runs []changedRun) ([]*blo
 			}
 			s.add(piece{block: st.blocks[next], from: at, to: st.blocks[next].len()})
 			next, at = next+1, 0
-			if s.count >= u.old.layout.minBlock || next == len(st.blocks) {
+			if s.count >= u.old.layout.minBlockChunks || next == len(st.blocks) {
 				break
 			}
 		}
@@ -164,8 +164,8 @@ func (u *tableUpdate) rewriteBlocks(st blockSequence, runs []changedRun) ([]*blo
 // writeSection divides a section into blocks of equal size. last is the last old block of the section.
 func (u *tableUpdate) writeSection(s section, last *block) ([]*block, error) {
 	l, fill, written := u.old.layout, s.count, len(u.writer.blocks)
-	if s.count > l.maxBlock {
-		parts := (s.count + l.blockFill - 1) / l.blockFill
+	if s.count > l.maxBlockChunks {
+		parts := (s.count + l.newBlockChunks - 1) / l.newBlockChunks
 		fill = (s.count + parts - 1) / parts
 	}
 	for s.count > 0 {

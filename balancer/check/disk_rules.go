@@ -31,9 +31,9 @@ func (rr *ruleRun) checkDisk() {
 	}
 }
 
-// checkDeletions counts the pending range deletions on each shard, in all collections that the policy
+// checkPendingOrphans counts the pending range deletions on each shard, in all collections that the policy
 // covers.
-func (rr *ruleRun) checkDeletions() {
+func (rr *ruleRun) checkPendingOrphans() {
 	if rr.reportGap("shards", "sizes") {
 		return
 	}

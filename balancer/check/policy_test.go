@@ -151,7 +151,7 @@ func TestBaseline(t *testing.T) {
 		}
 	}
 	// What could not be decided then was not found then.
-	undecided := newCluster(coll("x.y", bytesOn(9*gib, gib), func(c *catalog.CollectionState) { c.Reported = nil }))
+	undecided := newCluster(coll("x.y", bytesOn(9*gib, gib), func(c *catalog.CollectionState) { c.ReportedStatus = nil }))
 	undecided.ClusterID[0] = 1
 	unknown, err := json.Marshal(undecided.report(check.Default()))
 	if err != nil || !strings.Contains(string(unknown), `"unknown":true`) {

@@ -82,7 +82,7 @@ func Rules() []Rule {
 		{"disk", "how full the volume of a shard may be", diagnosis.Warning,
 			Quantity{85, Percent}, []diagnosis.Unit{Percent}, false, Disks, (*ruleRun).checkDisk},
 		{"deletions", "orphaned documents that a shard may have to delete", diagnosis.Warning,
-			countQuantity(1_000_000), counts, false, Sizes, (*ruleRun).checkDeletions},
+			countQuantity(1_000_000), counts, false, Sizes, (*ruleRun).checkPendingOrphans},
 		{"uneven", "how far a shard may be from its fair share", diagnosis.Warning,
 			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones,
 			(*ruleRun).checkUneven},

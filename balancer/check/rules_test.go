@@ -30,10 +30,10 @@ type cluster struct {
 // coll makes a balanced collection with two chunks and a GiB on each of a and b.
 func coll(ns string, change ...func(*catalog.CollectionState)) *catalog.CollectionState {
 	c := &catalog.CollectionState{
-		Collection: catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true},
-		Counts:     map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 2}, "b": {Chunks: 2}},
-		Sizes:      map[catalog.ShardID]catalog.ShardData{"a": {Bytes: gib}, "b": {Bytes: gib}},
-		Reported:   &catalog.ReportedStatus{Compliant: true, ChunkSizeMB: 128},
+		Collection:     catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true},
+		Counts:         map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 2}, "b": {Chunks: 2}},
+		Sizes:          map[catalog.ShardID]catalog.ShardData{"a": {Bytes: gib}, "b": {Bytes: gib}},
+		ReportedStatus: &catalog.ReportedStatus{Compliant: true, ChunkSizeMB: 128},
 	}
 	for _, alter := range change {
 		alter(c)
@@ -42,7 +42,7 @@ func coll(ns string, change ...func(*catalog.CollectionState)) *catalog.Collecti
 }
 
 func violates(what string) func(*catalog.CollectionState) {
-	return func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{Violation: what} }
+	return func(c *catalog.CollectionState) { c.ReportedStatus = &catalog.ReportedStatus{Violation: what} }
 }
 
 func bytesOn(a, b int64) func(*catalog.CollectionState) {
@@ -283,7 +283,7 @@ func shardCases(t *testing.T) []ruleCase {
 
 func balanceCases() []ruleCase {
 	held := func(c *catalog.CollectionState) { c.NoBalance = true }
-	unknown := func(c *catalog.CollectionState) { c.Reported = nil }
+	unknown := func(c *catalog.CollectionState) { c.ReportedStatus = nil }
 	uncounted := func(c *catalog.CollectionState) { c.Counts = nil }
 	jumbo := func(n int64) func(c *catalog.CollectionState) {
 		return func(c *catalog.CollectionState) { c.Counts["b"] = catalog.ChunkCount{Chunks: 9, Jumbo: n} }

@@ -38,9 +38,9 @@ func (rr *ruleRun) checkWindow() {
 	case !f.Done:
 		rr.addIfOverMax(secondsQuantity(f.Likely), Finding{Sentence: fmt.Sprintf(
 			"in its window the balancer needs %s, between %s and %s",
-			forecast.RoundedDuration(f.Likely),
-			forecast.RoundedDuration(f.Low),
-			forecast.RoundedDuration(f.High),
+			forecast.DurationText(f.Likely),
+			forecast.DurationText(f.Low),
+			forecast.DurationText(f.High),
 		), Commands: []string{"sh.balancerWindow()"}})
 	}
 }

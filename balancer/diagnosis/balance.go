@@ -113,7 +113,7 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 	if _, under := ReshardingOf(s, c.Namespace); under && b.DisabledBy == DisabledNoMigrations {
 		b.DisabledBy = NotDisabled // the resharding has set the flag, and will clear it
 	}
-	if r := c.Reported; r != nil {
+	if r := c.ReportedStatus; r != nil {
 		b.Known, b.Balanced, b.Violation, b.ChunkSizeMB = true, r.Compliant, r.Violation, r.ChunkSizeMB
 		return b
 	}
@@ -165,7 +165,7 @@ func computeCompliance(
 	if rules := policy.RulesOf(s.Release()); rules != policy.RulesDataSize {
 		status, err = policy.ExplainStatusByCount(policy.CountSituation{Situation: situation, Rules: rules}, why)
 	} else {
-		of := policy.Defragmentation{Running: d.Running, Phase: d.Phase, RemainingChunks: max(0, d.Remaining)}
+		of := policy.Defragmentation{Running: d.Running, Phase: d.Phase, RemainingChunks: max(0, d.RemainingChunks)}
 		if _, settled := policy.StatusWithoutSizes(situation, of); !settled && len(c.Sizes) == 0 {
 			return status, "its data sizes were not read"
 		}
@@ -260,7 +260,7 @@ func balanceFindings(s *catalog.Snapshot, c *catalog.CollectionState, b Balance)
 	case !b.Balanced && b.DisabledBy == DisabledNoBalance && s.BalancingDisabledBy(c.Namespace) != nil:
 		list = append(list, notBalancedPausedFinding(c.Namespace, b, s.BalancingDisabledBy(c.Namespace)))
 	case !b.Balanced && b.DisabledBy != NotDisabled:
-		list = append(list, finding(NotBalancedHeld, scope,
+		list = append(list, finding(NotBalancedDisabled, scope,
 			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.ViolationText(), b.DisabledBy),
 			enableCommand(c.Namespace, b.DisabledBy)...))
 	case !b.Balanced && !b.Defragmentation.Running:

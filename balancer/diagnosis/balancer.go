@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// maxRounds is how many of the newest rounds RoundsOf counts.
-const maxRounds = 5
+// maxSeenRounds is how many of the newest rounds RoundsOf counts.
+const maxSeenRounds = 5
 
 // roundAction is the name of a balancer round in the action log.
 const roundAction = "balancer.round"
@@ -49,7 +49,7 @@ func RoundsOf(s *catalog.Snapshot) Rounds {
 			continue
 		}
 		r.FailedInLog++
-		if looked <= maxRounds {
+		if looked <= maxSeenRounds {
 			if r.Failed++; r.NewestFailed == nil {
 				r.NewestFailed = &log[i]
 			}
@@ -58,7 +58,7 @@ func RoundsOf(s *catalog.Snapshot) Rounds {
 			r.FailingSince = log[i].Time
 		}
 	}
-	r.Seen = min(looked, maxRounds)
+	r.Seen = min(looked, maxSeenRounds)
 	return r
 }
 

@@ -110,7 +110,7 @@ func (c *cluster) snapshot() *catalog.Snapshot { return catalog.NewSnapshot(c.Sn
 // empty violation.
 func reported(violation string) func(*catalog.CollectionState) {
 	return func(c *catalog.CollectionState) {
-		c.Reported = &catalog.ReportedStatus{
+		c.ReportedStatus = &catalog.ReportedStatus{
 			Compliant: violation == "", Violation: violation, ChunkSizeMB: 128, RemainingChunks: -1,
 		}
 	}
@@ -144,7 +144,7 @@ func orphaned(c *catalog.CollectionState) {
 func mergingPhase(left int64) func(*catalog.CollectionState) {
 	return func(c *catalog.CollectionState) {
 		reported("defragmentingChunks")(c)
-		c.Reported.Phase, c.Reported.RemainingChunks = "mergeChunks", left
+		c.ReportedStatus.Phase, c.ReportedStatus.RemainingChunks = "mergeChunks", left
 	}
 }
 

@@ -48,7 +48,7 @@ const (
 	PausedByRun         Code = "pausedByRun"
 	NotBalancedPaused   Code = "notBalancedPaused"
 	NotBalanced         Code = "notBalanced"
-	NotBalancedHeld     Code = "notBalancedHeld"
+	NotBalancedDisabled Code = "notBalancedHeld"
 	BalanceUnknown      Code = "balanceUnknown"
 	Defragmenting       Code = "defragmenting"
 	DefragmentationIdle Code = "defragmentationIdle"
@@ -143,7 +143,7 @@ func Definitions() []Definition {
 		{LeftPaused, Warning, Operator,
 			"A run of shardsh has disabled the balancing of collections, and ended without enabling it again.",
 			"Run shardsh balance --give-back, or sh.balance({ giveBack: true })."},
-		{NotBalancedHeld, Warning, Operator,
+		{NotBalancedDisabled, Warning, Operator,
 			"A collection is not balanced, and balancing or migrations are disabled for it.",
 			"Run sh.enableBalancing or sh.enableMigrations."},
 		{BalanceUnknown, Warning, Operator,

@@ -15,21 +15,21 @@ type Defragmentation struct {
 	Running bool
 	// Phase is the phase in progress; empty or "none" while the balancer has not begun.
 	Phase string
-	// Remaining is how many chunks the phase has still to process; -1 when the number is unknown.
-	Remaining int64
+	// RemainingChunks is how many chunks the phase has still to process; -1 when the number is unknown.
+	RemainingChunks int64
 }
 
 // DefragmentationOf returns the progress of a defragmentation: what the server reported, or else what
 // the collection's entry says.
 func DefragmentationOf(c *catalog.CollectionState) Defragmentation {
-	r := c.Reported
+	r := c.ReportedStatus
 	switch {
 	case r == nil && c.Defragment:
-		return Defragmentation{Running: true, Phase: c.DefragmentationPhase, Remaining: -1}
+		return Defragmentation{Running: true, Phase: c.DefragmentationPhase, RemainingChunks: -1}
 	case r != nil && r.Violation == policy.ViolationDefragmenting:
-		return Defragmentation{Running: true, Phase: r.Phase, Remaining: r.RemainingChunks}
+		return Defragmentation{Running: true, Phase: r.Phase, RemainingChunks: r.RemainingChunks}
 	}
-	return Defragmentation{Remaining: -1}
+	return Defragmentation{RemainingChunks: -1}
 }
 
 // IsIdle reports whether the collection waits for the balancer to begin, or to
@@ -43,8 +43,8 @@ func (d Defragmentation) String() string {
 		return "not running"
 	case d.IsIdle():
 		return "waiting for the balancer"
-	case d.Remaining >= 0:
-		return fmt.Sprintf("%s, %s left", d.Phase, humanize.Count(d.Remaining, "chunk"))
+	case d.RemainingChunks >= 0:
+		return fmt.Sprintf("%s, %s left", d.Phase, humanize.Count(d.RemainingChunks, "chunk"))
 	}
 	return d.Phase
 }
@@ -60,8 +60,8 @@ func defragmentationFindings(c *catalog.CollectionState) []Finding {
 	}
 	f := finding(code, Scope{Namespace: c.Namespace}, fmt.Sprintf("%s is being defragmented (%s)", c.Namespace, d))
 	f.InsteadOfWaiting = []string{fmt.Sprintf("sh.stopDefragment(%q)", c.Namespace)}
-	if d.Remaining >= 0 {
-		f.Numbers = countNumbers("remainingChunks", d.Remaining)
+	if d.RemainingChunks >= 0 {
+		f.Numbers = countNumbers("remainingChunks", d.RemainingChunks)
 	}
 	return []Finding{f}
 }

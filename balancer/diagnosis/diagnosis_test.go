@@ -107,7 +107,7 @@ func TestFindings(t *testing.T) {
 		{"a run that has paused nothing", newCluster(t).collection("x.y", []string{"a"}, even).pausedBy(false), nil},
 		{"no violation named",
 			newCluster(t).collection("x.y", []string{"a"},
-				func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),
+				func(c *catalog.CollectionState) { c.ReportedStatus = &catalog.ReportedStatus{} }),
 			[]string{"notBalanced info collection: x.y is not balanced (the server does not say why)"}},
 		{"unknown", newCluster(t).collection("x.y", []string{"a"}, withoutTable), []string{
 			"balanceUnknown warning collection: unknown whether x.y is balanced: its chunks were not read"}},
@@ -156,13 +156,13 @@ func TestFindings(t *testing.T) {
 				"notBalanced info collection: x.y is not balanced (draining)",
 				"draining info shard: shard c is draining, 2 chunks left (1 jumbo)"}},
 		{"draining as the server says", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
-			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: 4, Databases: []string{"d"}}
+			s.ReportedDrain = &catalog.ReportedDrain{State: "ongoing", Chunks: 4, Databases: []string{"d"}}
 		}), []string{
 			`drainNeedsOperator warning shard: shard c is draining; you must move 1 database: ` +
 				`sh.movePrimary("d", <shard>)`,
 			"draining info shard: shard c is draining, 4 chunks left, databases to move: d"}},
 		{"draining with an unknown rest", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
-			s.Reported = &catalog.ReportedDrain{State: "ongoing", Chunks: -1}
+			s.ReportedDrain = &catalog.ReportedDrain{State: "ongoing", Chunks: -1}
 		}), []string{"draining info shard: shard c is draining"}},
 		{"stuck", newCluster(t).shard("c").draining().collection("x.y", []string{"c", "c"}, even, noBalance).
 			collection("x.z", []string{"c"}, unsplittable).
@@ -344,7 +344,7 @@ func TestComputedBalance(t *testing.T) {
 			catalog.Release80, Balance{Violation: "draining", ChunkSizeMB: 128}},
 	} {
 		tc.c.Release = tc.release
-		tc.want.Namespace, tc.want.Known, tc.want.Computed, tc.want.Defragmentation.Remaining = "x.y", true, true, -1
+		tc.want.Namespace, tc.want.Known, tc.want.Computed, tc.want.Defragmentation.RemainingChunks = "x.y", true, true, -1
 		got := Balances(tc.c.snapshot())[0]
 		if first := got.FirstMove; (first == nil) != got.Balanced || first != nil && string(first.Reason) == "" {
 			t.Errorf("%s: the first move is %+v", tc.name, first)
@@ -542,7 +542,7 @@ func TestOverviewTellsTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		full := randomCluster(rt, t)
 		for _, c := range full.Collections {
-			if c.Reported == nil {
+			if c.ReportedStatus == nil {
 				reported("chunksImbalance")(c)
 			}
 		}
@@ -575,8 +575,8 @@ func TestOverviewTellsTheSame(t *testing.T) {
 func TestTemporaryCollectionOfAResharding(t *testing.T) {
 	c := newCluster(t)
 	c.Collections = append(c.Collections, &catalog.CollectionState{
-		Collection: catalog.Collection{Namespace: "shop.system.resharding.fa431a05-70ec-41f3-84f7-b82fc61544d5"},
-		Reported:   &catalog.ReportedStatus{Violation: "chunksImbalance"},
+		Collection:     catalog.Collection{Namespace: "shop.system.resharding.fa431a05-70ec-41f3-84f7-b82fc61544d5"},
+		ReportedStatus: &catalog.ReportedStatus{Violation: "chunksImbalance"},
 	})
 	d := Diagnose(catalog.NewSnapshot(c.SnapshotParts))
 	if len(d.Findings)+len(d.Balances) > 0 {

@@ -34,9 +34,9 @@ type Drain struct {
 	// counts their chunks on the shard.
 	Disabled       []DisabledCollection
 	DisabledChunks int64
-	// WaitingJumbo counts the jumbo chunks of other collections that an operator has to move.
+	// JumboToForce counts the jumbo chunks of other collections that an operator has to move.
 	// ForceCommands moves them.
-	WaitingJumbo  int64
+	JumboToForce  int64
 	ForceCommands []string
 	// NotMarked says that the shard is not marked as draining, and that the Drain describes a draining
 	// that has not begun.
@@ -61,7 +61,7 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 		n, hold, run := count.Chunks, DisabledByOf(c.Collection, s.Release()), s.BalancingDisabledBy(c.Namespace)
 		switch {
 		case hold == NotDisabled && count.Jumbo > 0 && waits:
-			d.WaitingJumbo += count.Jumbo
+			d.JumboToForce += count.Jumbo
 			d.ForceCommands = append(d.ForceCommands, forcedMoves(c, shard.ID, s.Release())...)
 		case n == 0, hold == NotDisabled, hold == DisabledNoBalance && run != nil && run.Running:
 		case hold == DisabledNoBalance && run != nil:
@@ -71,7 +71,7 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 			d.DisabledChunks += n
 		}
 	}
-	if r := shard.Reported; r != nil {
+	if r := shard.ReportedDrain; r != nil {
 		d.State, d.Chunks, d.Jumbo = DrainState(r.State), r.Chunks, r.Jumbo
 		d.Databases, d.Collections = r.Databases, r.Collections
 		return d
@@ -110,7 +110,7 @@ func (d Drain) IsDone() bool {
 
 // IsStuck reports whether the balancer can't move any of the remaining data, while an operator can.
 func (d Drain) IsStuck() bool {
-	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.DisabledChunks+d.WaitingJumbo
+	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.DisabledChunks+d.JumboToForce
 }
 
 // Commands returns the commands that an operator has to run before the shard is empty.
@@ -192,8 +192,8 @@ func (d Drain) OperatorFinding() Finding {
 
 // commandCounts returns a counted summary of Commands.
 func (d Drain) commandCounts() (list []string) {
-	if d.WaitingJumbo > 0 {
-		list = append(list, "move "+humanize.Count(d.WaitingJumbo, "jumbo chunk")+" by force")
+	if d.JumboToForce > 0 {
+		list = append(list, "move "+humanize.Count(d.JumboToForce, "jumbo chunk")+" by force")
 	}
 	for _, of := range []struct {
 		n          int

@@ -19,8 +19,8 @@ func TestStuckDrain(t *testing.T) {
 		{"collections alone", Drain{Collections: three}, true},
 		{"chunks that are held", Drain{Chunks: 2, Disabled: []DisabledCollection{{Namespace: "x.y"}}, DisabledChunks: 2, Collections: three}, true},
 		{"one that is not", Drain{Chunks: 3, Disabled: []DisabledCollection{{Namespace: "x.y"}}, DisabledChunks: 2}, false},
-		{"jumbo chunks that are not forced", Drain{Chunks: 2, WaitingJumbo: 2, ForceCommands: []string{"sh.moveRange"}}, true},
-		{"some of them", Drain{Chunks: 3, WaitingJumbo: 2, ForceCommands: []string{"sh.moveRange"}}, false},
+		{"jumbo chunks that are not forced", Drain{Chunks: 2, JumboToForce: 2, ForceCommands: []string{"sh.moveRange"}}, true},
+		{"some of them", Drain{Chunks: 3, JumboToForce: 2, ForceCommands: []string{"sh.moveRange"}}, false},
 		{"unknown", Drain{Chunks: -1, Collections: three}, false},
 		{"nothing", Drain{}, false},
 	} {

@@ -38,15 +38,15 @@ func HeatFindings(m *heat.Map, by heat.LoadKind) (list []Finding) {
 		f := finding(MonotonicKey, Scope{Namespace: m.Namespace, Shard: is.Shard}, fmt.Sprintf(
 			"%s of the inserts into %s go to the chunk at %s, on %s", humanize.Percent(is.Share), m.Namespace, end, is.Shard),
 			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
-		f.Numbers = countNumbers("insertsPerSecond", perSecond(is.Load))
+		f.Numbers = countNumbers("insertsPerSecond", perSecond(is.InsertsPerSecond))
 		list = append(list, f)
 	}
-	if m.Samples >= minScatterSamples && max(m.Scattered.Reads, m.Scattered.Writes) >= minScatterShare {
+	if m.Samples >= minScatterSamples && max(m.ScatteredShare.Reads, m.ScatteredShare.Writes) >= minScatterShare {
 		f := finding(Scatter, Scope{Namespace: m.Namespace}, fmt.Sprintf(
-			"%s of the reads and %s of the updates and deletes of %s go to all shards", humanize.Percent(m.Scattered.Reads),
-			humanize.Percent(m.Scattered.Writes), m.Namespace), fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
-		f.Numbers = countNumbers("readsPercent", int64(math.Round(m.Scattered.Reads*100)),
-			Number{Name: "writesPercent", Value: int64(math.Round(m.Scattered.Writes * 100))})
+			"%s of the reads and %s of the updates and deletes of %s go to all shards", humanize.Percent(m.ScatteredShare.Reads),
+			humanize.Percent(m.ScatteredShare.Writes), m.Namespace), fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
+		f.Numbers = countNumbers("readsPercent", int64(math.Round(m.ScatteredShare.Reads*100)),
+			Number{Name: "writesPercent", Value: int64(math.Round(m.ScatteredShare.Writes * 100))})
 		list = append(list, f)
 	}
 	return list
@@ -120,7 +120,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 
 // StuckText says why a shard keeps more load than other shards, without a full stop.
 func StuckText(s heat.StuckShard, maps []heat.Map) string {
-	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.OfMean)
+	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.LoadOfMean)
 	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
 	switch s.Why {
 	case heat.ObstacleHotKey:

@@ -37,21 +37,21 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 func (a Answer) MarshalJSON() ([]byte, error) { return json.Marshal(a.toJSON()) }
 
 type answerJSON struct {
-	Headline string    `json:"headline"`
-	Healthy  bool      `json:"healthy"`
-	Time     time.Time `json:"time,omitzero"`
-	About    Scope     `json:"about"`
-	Symptoms []Finding `json:"symptoms"`
-	Causes   []Finding `json:"causes"`
-	Notes    []Finding `json:"notes"`
-	Faults   []Finding `json:"knownFaults,omitempty"`
-	Spreads  []Spread  `json:"spreads,omitempty"`
+	Headline    string    `json:"headline"`
+	Healthy     bool      `json:"healthy"`
+	Time        time.Time `json:"time,omitzero"`
+	About       Scope     `json:"about"`
+	Symptoms    []Finding `json:"symptoms"`
+	Causes      []Finding `json:"causes"`
+	Notes       []Finding `json:"notes"`
+	KnownFaults []Finding `json:"knownFaults,omitempty"`
+	Spreads     []Spread  `json:"spreads,omitempty"`
 }
 
 func (a Answer) toJSON() answerJSON {
 	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
 	return answerJSON{
-		a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.Faults, a.Spreads,
+		a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.KnownFaults, a.Spreads,
 	}
 }
 

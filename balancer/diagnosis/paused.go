@@ -58,5 +58,5 @@ func notBalancedPausedFinding(ns string, b Balance, l *catalog.Lease) Finding {
 	if l.Running {
 		return finding(NotBalancedPaused, Scope{Namespace: ns}, sentence)
 	}
-	return finding(NotBalancedHeld, Scope{Namespace: ns}, sentence, giveBackCommand)
+	return finding(NotBalancedDisabled, Scope{Namespace: ns}, sentence, giveBackCommand)
 }

@@ -53,7 +53,7 @@ func runbooks() map[Code]runbook {
 			dont: "Don't move the chunks by hand: what stops the balancer stops that, too."},
 		LeftPaused: {see: "shardsh history" + onTheCluster, do: "shardsh balance" + onTheCluster + " --give-back",
 			dont: "Don't do it while a run is running: it needs the collections disabled. The finding says whether it is gone."},
-		NotBalancedHeld: {see: "shardsh history" + onTheCluster, do: `js: sh.enableBalancing("shop.orders")`, dont: whoStopped},
+		NotBalancedDisabled: {see: "shardsh history" + onTheCluster, do: `js: sh.enableBalancing("shop.orders")`, dont: whoStopped},
 		BalanceUnknown: {see: "shardsh doctor" + onTheCluster,
 			dont: "Don't give the user of a monitor more than the role shardshLook has."},
 		JumboChunks: {see: chunks, do: `js: sh.splitFind("shop.orders", { customer: 100 })`,

@@ -9,8 +9,8 @@ import (
 type Summary struct {
 	// ToDo are the findings that the operator has to act on, the most severe first.
 	ToDo []Group
-	// Then are findings that resolve themselves once their causes in ToDo are done.
-	Then []Group
+	// ThenByItself are findings that resolve themselves once their causes in ToDo are done.
+	ThenByItself []Group
 	// ByItself are the findings that end by themselves.
 	ByItself []Group
 	// Notes are worth knowing, but prevent nothing.
@@ -50,7 +50,7 @@ func (a Answer) Summary() Summary {
 	if len(own) == 0 && len(alone) == 1 {
 		alone = nil // the headline says it
 	}
-	s.Then, s.ByItself, s.Notes = groupByCode(waiting), groupByCode(alone), groupByCode(a.Notes)
+	s.ThenByItself, s.ByItself, s.Notes = groupByCode(waiting), groupByCode(alone), groupByCode(a.Notes)
 	return s
 }
 

@@ -54,12 +54,12 @@ func TestSummary(t *testing.T) {
 			"onlyJumboChunks; 1 more problem",
 		},
 		"one remedy for two findings": {
-			Answer{Symptoms: []Finding{of(NotBalancedHeld, ns("x.y"), "sh.enableBalancing")},
+			Answer{Symptoms: []Finding{of(NotBalancedDisabled, ns("x.y"), "sh.enableBalancing")},
 				Causes: []Finding{of(BalancingOff, ns("x.y"), "sh.enableBalancing")}},
 			[]string{"notBalancedHeld 1"}, nil, nil, nil, "notBalancedHeld: balancingOff",
 		},
 		"who left it rather than that it is off": {
-			Answer{Symptoms: []Finding{of(NotBalancedHeld, ns("x.y"), "give back")},
+			Answer{Symptoms: []Finding{of(NotBalancedDisabled, ns("x.y"), "give back")},
 				Causes: []Finding{of(LeftPaused, Scope{}, "give back")}},
 			[]string{"leftPaused 1"}, nil, nil, nil, "notBalancedHeld: leftPaused",
 		},
@@ -78,7 +78,7 @@ func TestSummary(t *testing.T) {
 	} {
 		s := c.answer.Summary()
 		for list, want := range map[string][]string{"toDo": c.toDo, "then": c.then, "itself": c.itself, "notes": c.notes} {
-			got := map[string][]Group{"toDo": s.ToDo, "then": s.Then, "itself": s.ByItself, "notes": s.Notes}[list]
+			got := map[string][]Group{"toDo": s.ToDo, "then": s.ThenByItself, "itself": s.ByItself, "notes": s.Notes}[list]
 			if !slices.Equal(counted(got), want) {
 				t.Errorf("%s: %s has %v, want %v", name, list, counted(got), want)
 			}

@@ -25,8 +25,8 @@ type Answer struct {
 	Causes []Finding
 	// Notes are worth knowing, but prevent nothing.
 	Notes []Finding
-	// Faults are known server bugs that concern the scope. Other packages find them.
-	Faults []Finding
+	// KnownFaults are known server bugs that concern the scope. Other packages find them.
+	KnownFaults []Finding
 	// Spreads describe the distribution of the collection in About over the shards.
 	Spreads []Spread
 }
@@ -35,7 +35,8 @@ type Answer struct {
 func (a Answer) Healthy() bool { return len(a.Symptoms) == 0 }
 
 // symptomCodes are the codes that say what is wrong, but not why.
-var symptomCodes = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUnknown, DrainNeedsOperator, Draining}
+var symptomCodes = []Code{NotBalanced, NotBalancedDisabled, NotBalancedPaused, BalanceUnknown, DrainNeedsOperator,
+	Draining}
 
 // causeCodes are the codes that say why, in the order in which a balancer checks the obstacles: an
 // earlier code hides the later ones.
@@ -83,9 +84,9 @@ func (f Finding) PreventsBalance() bool {
 	return f.Severity > Info || slices.Contains(symptomCodes, f.Code)
 }
 
-// WithBalancerOn returns the cluster as it would be with its balancer on, without the operations that
+// IdleWithBalancerOn returns the cluster as it would be with its balancer on, without the operations that
 // were running when the Snapshot was read.
-func WithBalancerOn(s *catalog.Snapshot) *catalog.Snapshot {
+func IdleWithBalancerOn(s *catalog.Snapshot) *catalog.Snapshot {
 	parts := s.Parts()
 	parts.Settings.Mode, parts.Settings.Window, parts.Settings.Days = catalog.ModeFull, nil, nil
 	parts.Balancer.Mode = catalog.ModeFull
@@ -101,7 +102,7 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 	}
 	d := Diagnose(s)
 	a := Answer{About: about, Time: s.Time()}
-	findings := slices.Concat(d.Findings, d.decisionFindings(), d.apparentFindings())
+	findings := slices.Concat(d.Findings, d.decisionFindings(), d.harmlessFindings())
 	if ModeOf(s) == catalog.ModeOff {
 		findings = append(findings, windowFindings(s)...) // with the balancer off, the window is the next obstacle
 	}
@@ -120,7 +121,7 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 		switch {
 		case slices.Contains(symptomCodes, f.Code):
 			a.Symptoms = append(a.Symptoms, f)
-			if f.Code == NotBalancedHeld {
+			if f.Code == NotBalancedDisabled {
 				a.Causes = append(a.Causes, disabledFindings(s, f)...)
 			}
 		case slices.Contains(causeCodes, f.Code) && wrong:

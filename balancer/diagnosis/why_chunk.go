@@ -27,8 +27,8 @@ type RecipientVerdict struct {
 	// CanReceive says that nothing keeps the shard from receiving the chunk. Reason says what does.
 	CanReceive bool   `json:"can"`
 	Reason     string `json:"reason"`
-	// Bytes is the size of the collection on the shard; -1 when the shard did not report it.
-	Bytes int64 `json:"bytes"`
+	// CollectionBytes is the size of the collection on the shard; -1 when the shard did not report it.
+	CollectionBytes int64 `json:"bytes"`
 }
 
 // WhyChunk returns why the chunk that contains a key is on its shard. The collection must be sharded,
@@ -88,10 +88,10 @@ func (d *Diagnosis) canReceiveNow(
 func newVerdict(
 	s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState, chunk catalog.Chunk, zone string,
 ) RecipientVerdict {
-	v := RecipientVerdict{Shard: shard.ID, Bytes: -1}
+	v := RecipientVerdict{Shard: shard.ID, CollectionBytes: -1}
 	data, measured := s.OwnedData(c, shard)
 	if measured {
-		v.Bytes = data.Bytes
+		v.CollectionBytes = data.Bytes
 	}
 	switch {
 	case shard.ID == chunk.Shard:

@@ -221,8 +221,8 @@ func alignmentCommands(c *catalog.CollectionState) (list []string) {
 var disabledCodes = map[DisabledBy]Code{DisabledNoBalance: BalancingOff, DisabledNoMigrations: MigrationsForbidden,
 	DisabledFrozen: ChunksFrozen}
 
-// apparentFindings returns findings that look like problems but are not.
-func (d *Diagnosis) apparentFindings() (list []Finding) {
+// harmlessFindings returns findings that look like problems but are not.
+func (d *Diagnosis) harmlessFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		if d.Balances[i].Known && d.Balances[i].Balanced {
 			list = append(list, d.looksUnevenFindings(c)...)

@@ -16,9 +16,9 @@ import (
 type Zone struct {
 	Name   string
 	Shards []catalog.ShardID
-	// Draining counts the draining shards.
-	Draining int
-	Ranges   []ZoneRange
+	// DrainingShards counts the draining shards.
+	DrainingShards int
+	Ranges         []ZoneRange
 }
 
 // ZoneRange is a range of a zone.
@@ -45,7 +45,7 @@ func Zones(s *catalog.Snapshot, ns string) []Zone {
 			z := zone(name)
 			z.Shards = append(z.Shards, shard.ID)
 			if shard.Draining {
-				z.Draining++
+				z.DrainingShards++
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func zoneFinding(z Zone) (f Finding, ok bool) {
 		return finding(ZoneWithoutShards, scope, "zone "+z.Name+" "+z.Problem(), another), true
 	case len(z.Ranges) == 0:
 		return finding(ZoneWithoutRanges, scope, fmt.Sprintf("zone %s has no range: it has no effect", z.Name)), true
-	case z.Draining == len(z.Shards):
+	case z.DrainingShards == len(z.Shards):
 		return finding(ZoneDraining, scope, fmt.Sprintf("zone %s has only shards that are draining: %s",
 			z.Name, humanize.Join(z.Shards, " ")), another), true
 	}

@@ -208,9 +208,9 @@ func chunkSizeText(c *catalog.CollectionState) string {
 	return humanize.Bytes(c.MaxChunkSizeBytes)
 }
 
-// compareIndexes compares which shards lack the index of a shard key, where both snapshots have that
+// compareMissingIndexes compares which shards lack the index of a shard key, where both snapshots have that
 // data.
-func (d *differ) compareIndexes() {
+func (d *differ) compareMissingIndexes() {
 	for _, is := range d.new.Collections {
 		was := d.collectionNamed(d.oldSnapshot, is.Namespace)
 		if was == nil || !sameUUID(was, is) || !was.IndexesKnown || !is.IndexesKnown {

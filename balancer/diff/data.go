@@ -60,7 +60,7 @@ func (d *differ) compareData() {
 			total.New.add(data)
 		}
 		if total.Old != total.New {
-			d.result.Largest = append(d.result.Largest, total)
+			d.result.MostChanged = append(d.result.MostChanged, total)
 		}
 	}
 	d.addUnsharded(func(u catalog.UnshardedData) { of(u.Shard).Old.Bytes += u.Bytes },
@@ -71,7 +71,7 @@ func (d *differ) compareData() {
 		}
 	}
 	slices.SortFunc(d.result.Data, func(a, b ShardData) int { return cmp.Compare(a.Shard, b.Shard) })
-	slices.SortFunc(d.result.Largest, func(a, b CollectionData) int {
+	slices.SortFunc(d.result.MostChanged, func(a, b CollectionData) int {
 		return cmp.Or(cmp.Compare(byteChange(b), byteChange(a)), cmp.Compare(a.Namespace, b.Namespace))
 	})
 }

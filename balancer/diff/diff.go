@@ -56,8 +56,8 @@ type Result struct {
 	Changes []Change `json:"changes"`
 	// Data are the shards whose data has changed. Largest are the collections with the largest changes,
 	// in order.
-	Data    []ShardData      `json:"data"`
-	Largest []CollectionData `json:"collections"`
+	Data        []ShardData      `json:"data"`
+	MostChanged []CollectionData `json:"collections"`
 	// NotCompared names the parts that are missing in one of the snapshots, with the reason.
 	NotCompared []string `json:"notCompared,omitzero"`
 	// LogsSince is the time from which the logs of the newer snapshot are complete.
@@ -81,7 +81,7 @@ func Compare(older, newer *catalog.Snapshot) Result {
 		oldSnapshot: older,
 		newSnapshot: newer,
 		skipped:     map[string]bool{},
-		result:      Result{Changes: []Change{}, Data: []ShardData{}, Largest: []CollectionData{}},
+		result:      Result{Changes: []Change{}, Data: []ShardData{}, MostChanged: []CollectionData{}},
 	}
 	d.compareCluster()
 	d.compareMembers()
@@ -90,7 +90,7 @@ func Compare(older, newer *catalog.Snapshot) Result {
 	d.compareSettings()
 	d.compareDatabases()
 	d.compareCollections()
-	d.compareIndexes()
+	d.compareMissingIndexes()
 	d.compareRuns()
 	d.compareData()
 	d.sortChanges()

@@ -201,8 +201,8 @@ func (s *suite) uuid(db, name string) bson.Binary {
 }
 
 // runAction runs an action on the collection.
-func (s *suite) runAction(r balancer.Routing, kind policy.ActionKind, shard catalog.ShardID, min, max int,
-	most int64) policy.ActionResult {
+func (s *suite) runAction(r balancer.Routing, kind policy.StreamActionKind, shard catalog.ShardID, min, max int,
+	most int64) policy.StreamActionResult {
 	s.Helper()
 	a := policy.StreamAction{
 		Kind: kind, Namespace: r.Collection.Namespace, UUID: r.Collection.UUID, Shard: shard, MaxBytes: most,
@@ -227,15 +227,15 @@ func (s *suite) actMerge() {
 func (s *suite) actMeasure() {
 	r := s.routingOf("app.even")
 	result := s.runAction(r, policy.MeasureRange, "a", 0, 100, 64<<20)
-	if result.Err != nil || result.Size != 20<<20 || result.MaxReached {
+	if result.Err != nil || result.MeasuredBytes != 20<<20 || result.MaxReached {
 		s.Errorf("measured %+v, want 20 MiB", result)
 	}
 	result = s.runAction(r, policy.MeasureRange, "a", 0, 100, 1<<20)
-	if result.Err != nil || result.Size <= 1<<20 || !result.MaxReached {
+	if result.Err != nil || result.MeasuredBytes <= 1<<20 || !result.MaxReached {
 		s.Errorf("measured %+v, want more than 1 MiB", result)
 	}
 	result = s.runAction(r, policy.MeasureRange, "a", 100, 200, 1<<20)
-	if result.Err != nil || result.Size != 0 || result.MaxReached {
+	if result.Err != nil || result.MeasuredBytes != 0 || result.MaxReached {
 		s.Errorf("measured %+v, want nothing", result)
 	}
 	r.Collection.UUID = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
@@ -256,11 +256,11 @@ func (s *suite) actMergeAll() {
 	}
 	s.command("admin", bson.D{{Key: "mockAdvance", Value: historyWindow.Milliseconds()}})
 	result := s.runAction(r, policy.MergeAll, "a", 0, 0, 0)
-	if result.Err != nil || result.Merged != 2 {
+	if result.Err != nil || result.MergedChunks != 2 {
 		s.Errorf("merged %+v, want 2 chunks", result)
 	}
 	s.wantEqual("owners", s.layout("app.huge"), []string{"a", "b"})
-	if result = s.runAction(r, policy.MergeAll, "a", 0, 0, 0); result.Err != nil || result.Merged != 0 {
+	if result = s.runAction(r, policy.MergeAll, "a", 0, 0, 0); result.Err != nil || result.MergedChunks != 0 {
 		s.Errorf("merged %+v once more, want none", result)
 	}
 	r.Collection.Namespace = "app.none"

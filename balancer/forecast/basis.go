@@ -29,15 +29,15 @@ func (b basis) sentences() (list []string) {
 			"%s in the last %s: a median of %s each, but they copied too little to "+
 				"tell a rate: assuming 4 to 64 MiB/s for a pair of shards",
 			humanize.Count(b.rates.measuredCount, "migration"),
-			RoundedDuration(max(b.rates.span, time.Minute)),
-			RoundedDuration(b.rates.medianTime),
+			DurationText(max(b.rates.evidencePeriod, time.Minute)),
+			DurationText(b.rates.medianTime),
 		))
 	default:
 		list = append(list, fmt.Sprintf(
 			"%s in the last %s: a median of %s each, %s while copying",
 			humanize.Count(b.rates.measuredCount, "migration"),
-			RoundedDuration(max(b.rates.span, time.Minute)),
-			RoundedDuration(b.rates.medianTime),
+			DurationText(max(b.rates.evidencePeriod, time.Minute)),
+			DurationText(b.rates.medianTime),
 			humanize.Rate(b.rates.bytesPerSecond),
 		))
 	}
@@ -49,13 +49,13 @@ func (b basis) sentences() (list []string) {
 			"orphanCleanupDelaySecs after the move")
 	}
 	if b.window.settings.HasWindow() {
-		list = append(list, "rounds begin only in the balancer's window, in "+b.clockText())
+		list = append(list, "rounds begin only in the balancer's window, in "+b.timeZoneText())
 	}
 	return list
 }
 
-// clockText names the time zone of the window, and the source of that information.
-func (b basis) clockText() string {
+// timeZoneText names the time zone of the window, and the source of that information.
+func (b basis) timeZoneText() string {
 	switch known := b.window.clock; {
 	case known.Location == nil:
 		return "a time zone that is unknown, as the config servers' logs do not show it (--time-zone, timeZone name it): " +
@@ -86,5 +86,5 @@ func roundDuration(d time.Duration) time.Duration {
 	return d.Round(time.Hour)
 }
 
-// RoundedDuration formats a duration with the precision of forecasts.
-func RoundedDuration(d time.Duration) string { return humanize.Duration(roundDuration(d)) }
+// DurationText formats a duration with the precision of forecasts.
+func DurationText(d time.Duration) string { return humanize.Duration(roundDuration(d)) }

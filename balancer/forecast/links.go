@@ -25,9 +25,9 @@ func (l links) link(from, to catalog.ShardID) sim.Link {
 		return sim.Link{RefusalShare: r.failureShare}
 	}
 	return sim.Link{
-		Bandwidth:    int64(math.Max(1, r.bytesPerSecond/l.copying.slowdown(from, to))),
-		MoveOverhead: r.waiting + time.Duration(float64(r.otherSteps)*l.otherSteps.slowdown(from, to)),
-		Spread:       r.timeStdDev, FailureShare: l.failureShare(from, to), FailureProgress: r.failureProgress,
+		Bandwidth:      int64(math.Max(1, r.bytesPerSecond/l.copying.slowdown(from, to))),
+		MoveOverhead:   r.waiting + time.Duration(float64(r.otherSteps)*l.otherSteps.slowdown(from, to)),
+		DurationSpread: r.timeStdDev, FailureShare: l.failureShare(from, to), FailureProgress: r.failureProgress,
 		RefusalShare: r.refusedShare,
 	}
 }

@@ -181,7 +181,7 @@ func (f *Forecast) stuckFindings(c simulation) (list []diagnosis.Finding) {
 		if c.chunksLeft > 0 {
 			for _, f := range causeFindings(end, diagnosis.Scope{Shard: f.Goal.Shard}) {
 				// The finding about moves by hand already covers jumbo chunks.
-				byHand := f.Code == diagnosis.DrainNeedsOperator || f.Code == diagnosis.JumboChunks && drain.WaitingJumbo > 0
+				byHand := f.Code == diagnosis.DrainNeedsOperator || f.Code == diagnosis.JumboChunks && drain.JumboToForce > 0
 				if !byHand {
 					list = append(list, f)
 				}
@@ -214,7 +214,7 @@ func (f *Forecast) stuckFindings(c simulation) (list []diagnosis.Finding) {
 
 // unbalancedFindings finds the obstacles that keep a cluster from being balanced, as a plan does.
 func unbalancedFindings(end *catalog.Snapshot) []diagnosis.Finding {
-	a := diagnosis.Why(diagnosis.WithBalancerOn(end), diagnosis.Scope{})
+	a := diagnosis.Why(diagnosis.IdleWithBalancerOn(end), diagnosis.Scope{})
 	return slices.DeleteFunc(slices.Concat(a.Causes, a.Symptoms), func(f diagnosis.Finding) bool {
 		return !f.PreventsBalance() || f.Code == diagnosis.NotBalanced // the balancer will fix this
 	})

@@ -14,8 +14,8 @@ import (
 // for a pair of shards.
 const (
 	assumedBytesPerSecond = 16 << 20
-	assumedSpread         = 0.84 // of the logarithm: nine in ten rates lie between a quarter and four times of it
-	assumedSkew           = 0.5  // of the logarithm of the contents of chunks
+	assumedRateStdDev     = 0.84 // of the logarithm: nine in ten rates lie between a quarter and four times of it
+	assumedBytesStdDev    = 0.5  // of the logarithm of the contents of chunks
 )
 
 // minMeasurableBytes is how much migrations must copy on average to show a rate: the time of smaller
@@ -47,8 +47,8 @@ type rates struct {
 	timeStdDev, effectiveCount float64
 	// loadStdDev is the standard deviation of the mean times of different periods, which differ in
 	// their load. span is the period that the evidence covers.
-	loadStdDev float64
-	span       time.Duration
+	loadStdDev     float64
+	evidencePeriod time.Duration
 	// bytesStdDev is the standard deviation of the bytes of single migrations of a collection.
 	bytesStdDev float64
 }
@@ -65,7 +65,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 	r.failureShare, r.loggedFailureShare = e.failureShares()
 	r.refusedShare = r.failureShare - r.loggedFailureShare
 	if r.measuredCount == 0 {
-		r.costs.Bandwidth, r.bytesPerSecond, r.bytesStdDev = assumedBytesPerSecond, assumedBytesPerSecond, assumedSkew
+		r.costs.Bandwidth, r.bytesPerSecond, r.bytesStdDev = assumedBytesPerSecond, assumedBytesPerSecond, assumedBytesStdDev
 		r.links = links{rates: &r, copying: newRatios(), otherSteps: newRatios(), tallies: e.tallies()}
 		return r
 	}
@@ -73,7 +73,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 	weights := make([]float64, len(e.moves))
 	for i, m := range e.moves {
 		weights[i] = math.Exp2(-newest.Sub(m.at).Hours() / halfLife.Hours())
-		r.span = max(r.span, newest.Sub(m.at))
+		r.evidencePeriod = max(r.evidencePeriod, newest.Sub(m.at))
 	}
 	copying, rest := newRatios(), newRatios()
 	for i := range fitIterations {
@@ -161,7 +161,7 @@ func bytesStdDevOf(moves []pastMigration) float64 {
 		}
 	}
 	const doubt = 3
-	n, squares := float64(doubt), doubt*assumedSkew*assumedSkew
+	n, squares := float64(doubt), doubt*assumedBytesStdDev*assumedBytesStdDev
 	for _, ns := range slices.Sorted(maps.Keys(by)) { // sorted, because sums of floats depend on the order
 		s := by[ns]
 		n += s.n - 1

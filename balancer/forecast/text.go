@@ -43,7 +43,7 @@ func (f Forecast) Headline() string {
 
 // Range returns the range in words: 3h20m to 5h, likely 4h.
 func (f Forecast) Range() string {
-	low, likely, high := RoundedDuration(f.Low), RoundedDuration(f.Likely), RoundedDuration(f.High)
+	low, likely, high := DurationText(f.Low), DurationText(f.Likely), DurationText(f.High)
 	if low == high {
 		return "about " + likely
 	}

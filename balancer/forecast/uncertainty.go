@@ -43,15 +43,15 @@ func loadSpread(periods map[int64]ratio) float64 {
 // for so long and copies so many bytes. unused is the share of links that were never used.
 func (r rates) logStdDev(work time.Duration, bytes int64, unused float64) float64 {
 	if r.measuredCount == 0 {
-		return assumedSpread
+		return assumedRateStdDev
 	}
-	past := math.Max(1, float64(r.span)/float64(loadPeriod))
+	past := math.Max(1, float64(r.evidencePeriod)/float64(loadPeriod))
 	future := math.Max(1, float64(work)/float64(loadPeriod))
 	variance := minStdDev*minStdDev + r.loadStdDev*r.loadStdDev*(1/past+1/future) +
 		(r.timeStdDev*r.timeStdDev+0.1)/r.effectiveCount
 	if r.copiedTooLittle {
 		copying := math.Min(1, float64(bytes)/r.bytesPerSecond/math.Max(0.001, work.Seconds()))
-		variance += copying * copying * assumedSpread * assumedSpread
+		variance += copying * copying * assumedRateStdDev * assumedRateStdDev
 	}
 	return math.Sqrt(variance + unused*unused*unusedLinkStdDev*unusedLinkStdDev)
 }

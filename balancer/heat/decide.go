@@ -56,9 +56,9 @@ type Step struct {
 	// Point is the split point; zero for a move.
 	Point    catalog.Key
 	From, To catalog.ShardID
-	// OfMean is the load of the moved chunk, as a part of the mean load of a shard.
-	OfMean float64
-	Bytes  int64
+	// LoadOfMean is the load of the moved chunk, as a part of the mean load of a shard.
+	LoadOfMean float64
+	Bytes      int64
 }
 
 // Obstacle says why a shard stays overloaded.
@@ -79,8 +79,8 @@ type StuckShard struct {
 	Why       Obstacle
 	// Key is the hot key.
 	Key catalog.Key
-	// OfMean is the load of the shard as a multiple of the mean.
-	OfMean float64
+	// LoadOfMean is the load of the shard as a multiple of the mean.
+	LoadOfMean float64
 }
 
 // Decision holds the steps that even out the load.
@@ -308,7 +308,7 @@ func (d *decider) chooseDonor() (most *shardState) {
 
 // markStuck excludes a shard from further steps. Its load still counts for the mean.
 func (d *decider) markStuck(s *shardState, why StuckShard) {
-	why.Shard, why.OfMean = s.Shard, s.load/d.mean
+	why.Shard, why.LoadOfMean = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
 		d.decision.Stuck = append(d.decision.Stuck, why)
 	}

@@ -157,7 +157,7 @@ func (d *decider) isWorthMoving(p *piece) bool {
 
 func (d *decider) addMove(p *piece, from, to *shardState) {
 	d.decision.Steps = append(d.decision.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max,
-		From: from.Shard, To: to.Shard, OfMean: p.load / d.mean, Bytes: p.bytes})
+		From: from.Shard, To: to.Shard, LoadOfMean: p.load / d.mean, Bytes: p.bytes})
 	d.moves++
 	from.load, to.load = from.load-p.load, to.load+p.load
 	if to.MaxBytes >= 0 {

@@ -65,7 +65,7 @@ func TestMeanOfRecipients(t *testing.T) {
 	m.Chunks[0].Keys, m.HotKeys = nil, []heat.HotKey{{Key: m.Chunks[0].Min, Load: heat.Load{Reads: 90}}}
 	places := []heat.Recipient{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1}, {Shard: "s2"}}
 	d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{LoadKind: heat.ByReads})
-	if len(d.Stuck) != 1 || d.Before != 1.5 || d.After != d.Stuck[0].OfMean {
+	if len(d.Stuck) != 1 || d.Before != 1.5 || d.After != d.Stuck[0].LoadOfMean {
 		t.Errorf("%+v", d)
 	}
 }

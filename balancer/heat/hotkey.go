@@ -46,10 +46,10 @@ func (m *Map) findHotKeys() {
 
 // Monotonic says that new documents are inserted at one end of the key range.
 type Monotonic struct {
-	AtMax bool // otherwise at MinKey
-	Shard catalog.ShardID
-	Share float64 // of new documents
-	Load  float64 // inserts a second
+	AtMax            bool // otherwise at MinKey
+	Shard            catalog.ShardID
+	Share            float64 // of new documents
+	InsertsPerSecond float64 // inserts a second
 }
 
 // The minimums for a monotonic key.
@@ -80,9 +80,9 @@ func (m *Map) findMonotonic(in Input) {
 	if is.AtMax {
 		is.Shard = m.Chunks[len(m.Chunks)-1].Shard
 	}
-	is.Load = float64(m.InsertSamples) / max(1, m.Span.Seconds()) * share
+	is.InsertsPerSecond = float64(m.InsertSamples) / max(1, m.Span.Seconds()) * share
 	if c, counted := in.ShardRates[is.Shard]; counted {
-		is.Load = c.Inserts * share
+		is.InsertsPerSecond = c.Inserts * share
 	}
 	m.Monotonic = &is
 }

@@ -42,8 +42,8 @@ type Map struct {
 	InsertSamples int // among the samples
 	Span          time.Duration
 	Total         Load
-	// Scattered holds the shares of queries that go to all shards.
-	Scattered struct{ Reads, Writes float64 }
+	// ScatteredShare holds the shares of queries that go to all shards.
+	ScatteredShare struct{ Reads, Writes float64 }
 	// ReadTime and WriteTime are averages.
 	ReadTime, WriteTime time.Duration
 	Shards              []ShardHeat
@@ -322,10 +322,10 @@ func (e *estimate) setScattered() {
 	}
 	e.m.InsertSamples = int(all[Insert])
 	if all[Read] > 0 {
-		e.m.Scattered.Reads = every[Read] / all[Read]
+		e.m.ScatteredShare.Reads = every[Read] / all[Read]
 	}
 	if all[Write] > 0 {
-		e.m.Scattered.Writes = every[Write] / all[Write]
+		e.m.ScatteredShare.Writes = every[Write] / all[Write]
 	}
 }
 

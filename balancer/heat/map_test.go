@@ -101,8 +101,8 @@ func TestRangesAndScatter(t *testing.T) {
 			t.Errorf("%s: %+v", s.Shard, s)
 		}
 	}
-	if m.Scattered.Reads != 1.0/3 {
-		t.Errorf("%v of the reads go to all shards", m.Scattered.Reads)
+	if m.ScatteredShare.Reads != 1.0/3 {
+		t.Errorf("%v of the reads go to all shards", m.ScatteredShare.Reads)
 	}
 }
 

@@ -29,9 +29,9 @@ type Advice struct {
 // MaxShown is the maximum number of candidates besides those that the user asked about.
 const MaxShown = 6
 
-// keepRatio is the ratio to the best score from which the advice keeps the current key: a smaller gain
+// keepCurrentRatio is the ratio to the best score from which the advice keeps the current key: a smaller gain
 // does not justify a resharding.
-const keepRatio = 0.85
+const keepCurrentRatio = 0.85
 
 // Rank returns all candidates, the best first.
 func Rank(f Facts, keys []ShardKey) []Candidate {
@@ -68,7 +68,7 @@ func Advise(f Facts, asked []ShardKey) Advice {
 	}
 	best := ranked[0]
 	for i, c := range ranked {
-		if c.Key.Equal(f.Current) && c.Score >= keepRatio*best.Score && c.Score > 0 {
+		if c.Key.Equal(f.Current) && c.Score >= keepCurrentRatio*best.Score && c.Score > 0 {
 			best = ranked[i]
 		}
 	}
@@ -110,7 +110,7 @@ func currentCandidate(f Facts, ranked []Candidate) Candidate {
 // betterKeyNotes returns a note on a clearly better key that the user did not ask about.
 func betterKeyNotes(f Facts, than Candidate) []string {
 	ranked := Rank(f, Propose(f))
-	if len(ranked) == 0 || than.Score > keepRatio*ranked[0].Score {
+	if len(ranked) == 0 || than.Score > keepCurrentRatio*ranked[0].Score {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s would be better: its score is %.0f, not %.0f",
@@ -172,7 +172,7 @@ func verdict(f Facts, best, current Candidate, asked bool) string {
 	case len(f.Current) > 0 && current.Score >= best.Score:
 		return fmt.Sprintf("%s is %s, but no better than %s, by which %s is sharded", best.Key, best.Grade, f.Current,
 			f.Namespace)
-	case len(f.Current) > 0 && current.Score >= keepRatio*best.Score:
+	case len(f.Current) > 0 && current.Score >= keepCurrentRatio*best.Score:
 		return fmt.Sprintf("%s is %s, but not so much better than %s, by which %s is sharded, that moving the data would pay",
 			best.Key, best.Grade, f.Current, f.Namespace)
 	case len(f.Current) > 0:

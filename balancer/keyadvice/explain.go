@@ -35,15 +35,15 @@ func (j *judge) explain(c *Candidate) {
 	c.scoreFactors = []scoreFactor{{c.spreadFactor, j.spreadText(*c)}, {c.writeFactor, j.growthText(*c)},
 		{c.queryFactor, j.queriesText(*c)}}
 	add(c.spreadFactor, "%s", c.scoreFactors[0].text)
-	if c.Missing >= 0.01 {
+	if c.MissingShare >= 0.01 {
 		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value",
-			humanize.Percent(c.Missing))
+			humanize.Percent(c.MissingShare))
 	}
 	add(c.writeFactor, "%s", c.scoreFactors[1].text)
 	add(c.queryFactor, "%s", c.scoreFactors[2].text)
-	if c.KeyUpdates > 0 {
-		add(1-c.KeyUpdates/2, "%s of the writes change the key of a document, which may move it to another shard",
-			humanize.Percent(c.KeyUpdates))
+	if c.KeyUpdateShare > 0 {
+		add(1-c.KeyUpdateShare/2, "%s of the writes change the key of a document, which may move it to another shard",
+			humanize.Percent(c.KeyUpdateShare))
 	}
 	if c.Index == "" {
 		add(1, "it needs an index first")
@@ -89,17 +89,18 @@ func (j *judge) spreadText(c Candidate) string {
 		values = fmt.Sprintf("no two of %d documents have the same value", c.Documents)
 	}
 	if c.JumboShare == 0 {
-		if c.MostCommon*float64(c.Documents) >= 2 {
-			values += fmt.Sprintf(", the most common one in %s of them", humanize.Percent(c.MostCommon))
+		if c.MostCommonShare*float64(c.Documents) >= 2 {
+			values += fmt.Sprintf(", the most common one in %s of them", humanize.Percent(c.MostCommonShare))
 		}
 		return values + ": no value outgrows a chunk"
 	}
-	size := c.MostCommon * float64(j.facts.ratedBytes())
+	size := c.MostCommonShare * float64(j.facts.ratedBytes())
 	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, "+
 		"that is %s of %s, in a jumbo chunk that nothing can split", values, humanize.Percent(c.JumboShare),
 		humanize.Bytes(j.facts.ChunkBytes),
-		c.mostCommonText, humanize.Percent(c.MostCommon), humanize.Bytes(int64(size)), humanize.Bytes(j.facts.ratedBytes()))
-	if c.MostCommon*float64(j.facts.shards()) > 1 {
+		c.mostCommonText, humanize.Percent(c.MostCommonShare), humanize.Bytes(int64(size)),
+		humanize.Bytes(j.facts.ratedBytes()))
+	if c.MostCommonShare*float64(j.facts.shards()) > 1 {
 		text += ", and more than its shard's share"
 	}
 	return text
@@ -112,15 +113,15 @@ func (j *judge) growthText(c Candidate) string {
 	}
 	shards := j.facts.shards()
 	switch {
-	case c.Grows == c.Key[0].Name && c.Grows != "":
+	case c.GrowingField == c.Key[0].Name && c.GrowingField != "":
 		return fmt.Sprintf("it follows the insert order (correlation %s, from %.1f on that counts): all inserts go to "+
 			"one shard", r, MinMonotonicCorrelation)
-	case c.Grows != "" && c.InsertShards < float64(shards):
+	case c.GrowingField != "" && c.InsertShards < float64(shards):
 		return fmt.Sprintf("%s follows the insert order (correlation %s), so that inserts of one value before it go to "+
-			"one chunk: they reach %.1f of %d shards", c.Grows, r, c.InsertShards, shards)
-	case c.Grows != "":
+			"one chunk: they reach %.1f of %d shards", c.GrowingField, r, c.InsertShards, shards)
+	case c.GrowingField != "":
 		return fmt.Sprintf("%s follows the insert order, but there are enough values before it: inserts reach all %d "+
-			"shards", c.Grows, shards)
+			"shards", c.GrowingField, shards)
 	case c.InsertShards < float64(shards):
 		return fmt.Sprintf("inserts reach %.1f of %d shards: the most common value gets too many", c.InsertShards, shards)
 	case c.Key[0].Hashed:

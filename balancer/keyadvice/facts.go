@@ -41,7 +41,7 @@ type Index struct {
 	Key  bson.Raw
 	// Unique indexes reject a second document with the same values. Partial also covers sparse indexes
 	// and those with a collation: none of these can serve a shard key.
-	Unique, Partial bool
+	Unique, CannotServeKey bool
 	// UseCount is the number of operations that used the index since the servers started; -1 when unknown.
 	UseCount int64
 }
@@ -99,8 +99,8 @@ type Distribution struct {
 	Queries                int64
 	Single, Several, Every float64 // shares of the queries
 	RangesPercent          float64
-	// KeyUpdates is the share of writes that change the shard key of a document.
-	KeyUpdates float64
+	// KeyUpdateShare is the share of writes that change the shard key of a document.
+	KeyUpdateShare float64
 }
 
 // MinChunksPerShard is the minimum number of chunks on a shard for which a key is rated: a sharded

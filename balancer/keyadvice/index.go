@@ -2,9 +2,9 @@ package keyadvice
 
 import "strings"
 
-// Fields returns the fields of the index that can be part of a key: those before the first field that
+// ShardKeyFields returns the fields of the index that can be part of a key: those before the first field that
 // is neither ascending, descending nor hashed, or a wildcard.
-func (i Index) Fields() (names []string) {
+func (i Index) ShardKeyFields() (names []string) {
 	elements, err := i.Key.Elements()
 	if err != nil {
 		return nil

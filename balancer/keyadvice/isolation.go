@@ -24,7 +24,7 @@ func guessQueries(indexes []Index, t *sampleTable) []Query {
 	var list []Query
 	counting := slices.ContainsFunc(indexes, func(x Index) bool { return x.UseCount > 0 })
 	for _, x := range indexes {
-		names, weight := x.Fields(), 1.0
+		names, weight := x.ShardKeyFields(), 1.0
 		if counting {
 			weight = float64(max(x.UseCount, 0))
 		}

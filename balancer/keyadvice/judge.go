@@ -65,24 +65,24 @@ type Candidate struct {
 	// Documents is the number of examined documents, Distinct the number of their distinct values.
 	Documents int64 `json:"looked"`
 	Distinct  int64 `json:"distinct"`
-	// MostCommon is the share of the documents with the most common value. Missing is the share of
+	// MostCommonShare is the share of the documents with the most common value. Missing is the share of
 	// those that lack a field. Outgrown is the share of those whose values exceed a chunk.
-	MostCommon float64 `json:"mostCommon"`
-	Missing    float64 `json:"missing"`
-	JumboShare float64 `json:"outgrown"`
-	// Grows is the first field that grows with time, and Correlation is its correlation with the
+	MostCommonShare float64 `json:"mostCommon"`
+	MissingShare    float64 `json:"missing"`
+	JumboShare      float64 `json:"outgrown"`
+	// GrowingField is the first field that grows with time, and Correlation is its correlation with the
 	// insertion order. Without such a field, Correlation is that of the key's first field. Both are
 	// absent when they are unknown.
-	Grows       string   `json:"grows,omitempty"`
-	Correlation *float64 `json:"correlation,omitempty"`
+	GrowingField string   `json:"grows,omitempty"`
+	Correlation  *float64 `json:"correlation,omitempty"`
 	// InsertShards is the average number of shards that inserts reach at a time.
 	InsertShards float64 `json:"insertShards"`
 	// Single, Several and Every are the shares of queries that go to one shard, to several, and to all.
 	Single  float64 `json:"toOneShard"`
 	Several float64 `json:"toSeveral"`
 	Every   float64 `json:"toAll"`
-	// KeyUpdates is the share of writes that change a document's shard key.
-	KeyUpdates float64 `json:"keyUpdates,omitempty"`
+	// KeyUpdateShare is the share of writes that change a document's shard key.
+	KeyUpdateShare float64 `json:"keyUpdates,omitempty"`
 	// BlockingIndexes are the unique indexes that forbid the key. Impossible is the reason why no collection
 	// can have the key.
 	BlockingIndexes []string `json:"uniqueIndexesInTheWay,omitempty"`
@@ -118,7 +118,7 @@ func (j *judge) judge(k ShardKey) Candidate {
 	shards := float64(j.facts.shards())
 	c.writeFactor = math.Pow(oneTargetFactor+(1-oneTargetFactor)*(c.InsertShards-1)/(shards-1), insertExponent)
 	c.queryFactor = noQueryFactor + (1-noQueryFactor)*mean
-	score := c.spreadFactor * c.writeFactor * c.queryFactor * (1 - c.KeyUpdates/2)
+	score := c.spreadFactor * c.writeFactor * c.queryFactor * (1 - c.KeyUpdateShare/2)
 	if !c.fitsZones {
 		score *= outOfZoneFactor
 	}
@@ -164,10 +164,10 @@ func (c Candidate) grade(isolation float64) Grade {
 func (j *judge) rateValues(c *Candidate) {
 	names, chunk := c.Key.Names(), float64(j.facts.ChunkBytes)
 	n := j.table.counts(names)
-	c.Documents, c.Distinct, c.MostCommon = n.total, int64(len(n.perValue)), n.largestShare()
+	c.Documents, c.Distinct, c.MostCommonShare = n.total, int64(len(n.perValue)), n.largestShare()
 	for _, name := range names {
 		if col := j.table.column(name); n.total > 0 {
-			c.Missing = max(c.Missing, float64(col.nulls)/float64(n.total))
+			c.MissingShare = max(c.MissingShare, float64(col.nulls)/float64(n.total))
 		}
 	}
 	limit := chunk / float64(j.facts.ratedBytes())
@@ -183,21 +183,21 @@ func (j *judge) rateValues(c *Candidate) {
 		for _, v := range m.CommonValues {
 			measured.perValue = append(measured.perValue, v.Count)
 		}
-		if c.MostCommon = measured.largestShare(); len(m.CommonValues) > 0 && !c.Key.hasHashed() {
+		if c.MostCommonShare = measured.largestShare(); len(m.CommonValues) > 0 && !c.Key.hasHashed() {
 			top = documentText(m.CommonValues[0].Value)
 		}
 		c.JumboShare = max(c.JumboShare, measured.shareAbove(limit))
 	}
-	c.KeyUpdates = j.facts.Measurements[c.Key.String()].QueryDistribution.KeyUpdates
-	if c.mostCommonText = top; unique || c.MostCommon*float64(c.Documents) < 1.5 {
-		c.MostCommon, c.JumboShare = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
+	c.KeyUpdateShare = j.facts.Measurements[c.Key.String()].QueryDistribution.KeyUpdateShare
+	if c.mostCommonText = top; unique || c.MostCommonShare*float64(c.Documents) < 1.5 {
+		c.MostCommonShare, c.JumboShare = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
 	}
 	documents := float64(c.Documents)
-	certain := math.Max(certainCount(int64(c.MostCommon*documents+0.5))/math.Max(1, documents), 1e-12)
+	certain := math.Max(certainCount(int64(c.MostCommonShare*documents+0.5))/math.Max(1, documents), 1e-12)
 	room := max(0, min(math.Log10(math.Max(1, limit/certain))/ampleRoomLog10, 1))
 	c.spreadFactor = (1 - jumboPenalty*c.JumboShare) * (fullChunkFactor + (1-fullChunkFactor)*room)
-	if even := 1 / float64(j.facts.shards()); c.MostCommon > even {
-		c.spreadFactor *= even / c.MostCommon
+	if even := 1 / float64(j.facts.shards()); c.MostCommonShare > even {
+		c.spreadFactor *= even / c.MostCommonShare
 	}
 }
 
@@ -213,7 +213,7 @@ func (j *judge) serverStats(k ShardKey) Measurement {
 // rateGrowth rates how many shards inserts reach. If a field of the key grows with time, all new
 // documents with the same values in the fields before it go to one chunk.
 func (j *judge) rateGrowth(c *Candidate) {
-	busiest := c.MostCommon
+	busiest := c.MostCommonShare
 	for i, part := range c.Key {
 		r := j.arrivalCorrelation(c.Key[:i], part)
 		if i == 0 && !math.IsNaN(r) {
@@ -222,7 +222,7 @@ func (j *judge) rateGrowth(c *Candidate) {
 		if part.Hashed || !(math.Abs(r) >= MinMonotonicCorrelation) {
 			continue
 		}
-		c.Grows, c.Correlation, busiest = part.Name, &r, 1
+		c.GrowingField, c.Correlation, busiest = part.Name, &r, 1
 		if i > 0 {
 			busiest = j.table.counts(c.Key[:i].Names()).largestShare()
 		}
@@ -265,8 +265,8 @@ func (j *judge) fitsZones(k ShardKey) bool {
 // key.
 func (j *judge) isUnique(k ShardKey) bool {
 	return slices.ContainsFunc(j.facts.Indexes, func(x Index) bool {
-		isID := len(x.Fields()) == 1 && x.Fields()[0] == "_id"
-		return (x.Unique && !x.Partial || isID) && isSubset(x.Fields(), k.Names())
+		isID := len(x.ShardKeyFields()) == 1 && x.ShardKeyFields()[0] == "_id"
+		return (x.Unique && !x.CannotServeKey || isID) && isSubset(x.ShardKeyFields(), k.Names())
 	})
 }
 
@@ -279,7 +279,7 @@ func isSubset(list, in []string) bool {
 // those that do not begin with all fields of the key. Unique indexes never contain hashed fields.
 func (j *judge) blockingIndexes(k ShardKey) (names []string) {
 	for _, x := range j.facts.Indexes {
-		fields := x.Fields()
+		fields := x.ShardKeyFields()
 		if !x.Unique || len(fields) == 1 && fields[0] == "_id" {
 			continue
 		}
@@ -303,7 +303,7 @@ func (j *judge) servingIndex(k ShardKey) string {
 // Serves reports whether a collection with the index can be sharded by the key.
 func (i Index) Serves(k ShardKey) bool {
 	have, err := ParseShardKey(i.Key)
-	return err == nil && !i.Partial && len(have) >= len(k) && have[:len(k)].Equal(k)
+	return err == nil && !i.CannotServeKey && len(have) >= len(k) && have[:len(k)].Equal(k)
 }
 
 // whyImpossible returns why no collection can have the key; empty when the key is possible.

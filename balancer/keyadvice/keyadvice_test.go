@@ -60,7 +60,7 @@ func TestFieldsOfIndexes(t *testing.T) {
 		`{"a": 1, "b.$**": 1, "c": 1}`:  "[a]",
 		`{"_fts": "text", "_ftsx": 1}`:  "[]",
 	} {
-		if got := fmt.Sprint(Index{Key: raw(t, key)}.Fields()); got != want {
+		if got := fmt.Sprint(Index{Key: raw(t, key)}.ShardKeyFields()); got != want {
 			t.Errorf("%s: %s, want %s", key, got, want)
 		}
 	}
@@ -211,12 +211,12 @@ func TestMeasured(t *testing.T) {
 	f.Measurements = map[string]Measurement{k.String(): {Docs: 100_000, Distinct: 3, Correlation: 0.99,
 		CommonValues: []CommonValue{{raw(t, `{"customer": 5}`), 30_000}}}}
 	c := Rank(f, []ShardKey{k})[0]
-	if c.MeasuredBy != "analyzeShardKey" || c.Distinct != 3 || c.Grows != "customer" || c.InsertShards != 1 || c.JumboShare < 0.2 {
+	if c.MeasuredBy != "analyzeShardKey" || c.Distinct != 3 || c.GrowingField != "customer" || c.InsertShards != 1 || c.JumboShare < 0.2 {
 		t.Errorf("%+v", c)
 	}
 	f.Measurements[k.String()] = Measurement{Docs: 100_000, Distinct: 3, Correlation: 0.99,
 		CommonValues: []CommonValue{{raw(t, `{"customer": 5}`), 90_000}}}
-	if c := Rank(f, []ShardKey{k})[0]; c.Grows != "" {
+	if c := Rank(f, []ShardKey{k})[0]; c.GrowingField != "" {
 		t.Errorf("%+v", c)
 	}
 }

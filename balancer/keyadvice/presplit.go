@@ -64,7 +64,7 @@ func AdvisePresplit(f Facts, k ShardKey) Presplit {
 		a.Verdict = fmt.Sprintf("%s can't be the shard key of %s: %s", k, f.Namespace, c.Impossible)
 		return a
 	}
-	f.countChunks(&a)
+	f.setChunkCounts(&a)
 	empty := len(f.Sample.Docs) == 0
 	switch {
 	case k[0].Hashed:
@@ -93,17 +93,17 @@ func AdvisePresplit(f Facts, k ShardKey) Presplit {
 		a.Chunks = n
 	}
 	f.addZoneParts(&a)
-	if c.Grows == k[0].Name {
+	if c.GrowingField == k[0].Name {
 		a.Points, a.Commands = nil, nil
 		a.Verdict = fmt.Sprintf("cutting %s does not help what is inserted in order: %s grows with time, and all inserts "+
-			"go to the last chunk; sh.adviseKey(%s) says which key would spread them", f.Namespace, c.Grows,
+			"go to the last chunk; sh.adviseKey(%s) says which key would spread them", f.Namespace, c.GrowingField,
 			humanize.TextLiteral(f.Namespace))
 	}
 	return a
 }
 
-// countChunks computes the advised number of chunks.
-func (f Facts) countChunks(a *Presplit) {
+// setChunkCounts computes the advised number of chunks.
+func (f Facts) setChunkCounts(a *Presplit) {
 	shards := int64(f.shards())
 	if f.Shards == 1 {
 		shards = 1

@@ -77,7 +77,7 @@ func (p *proposer) bases() (list []ShardKey) {
 		}
 	}
 	for _, x := range p.facts.Indexes {
-		names := x.Fields()
+		names := x.ShardKeyFields()
 		for n := range min(len(names), maxKeyFields) {
 			put(plainKey(names[:n+1]...))
 		}
@@ -125,7 +125,7 @@ func (p *proposer) suffixes() []string {
 	})
 	weight := func(name string) (w float64) {
 		for _, x := range p.facts.Indexes {
-			if slices.Contains(x.Fields(), name) {
+			if slices.Contains(x.ShardKeyFields(), name) {
 				w -= 2
 			}
 		}

@@ -28,8 +28,8 @@ func FuzzDamagedValues(f *testing.F) {
 		if got, want := bytes.Compare(x, y), Compare(a, b); got != want {
 			t.Errorf("%v %x against %v %x: encodings say %d, values %d", a.Type, va, b.Type, vb, got, want)
 		}
-		if Size(x) != len(x) {
-			t.Errorf("encoding %x has %d bytes, Size says %d", x, len(x), Size(x))
+		if EncodedSize(x) != len(x) {
+			t.Errorf("encoding %x has %d bytes, Size says %d", x, len(x), EncodedSize(x))
 		}
 		Hash(a)
 		if Restorable(a) {
@@ -47,7 +47,7 @@ func FuzzDamagedEncodings(f *testing.F) {
 	f.Add(Append(nil, raw(f, bson.Regex{Pattern: "a", Options: "i"})), byte(11))
 	f.Add(Append(nil, raw(f, decimal128(f, "-1.1"))), byte(1))
 	f.Fuzz(func(t *testing.T, enc []byte, typ byte) {
-		if n := Size(enc); n > len(enc) {
+		if n := EncodedSize(enc); n > len(enc) {
 			t.Errorf("size %d of %d bytes", n, len(enc))
 		}
 		if _, n, ok := Restore(nil, enc, bson.Type(typ)); ok && n > len(enc) {
@@ -69,7 +69,7 @@ func TestDeepNestingIsSurvived(t *testing.T) {
 		}
 	}
 	v := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
-	if Compare(v, v) != 0 || Size(Append(nil, v)) == 0 {
+	if Compare(v, v) != 0 || EncodedSize(Append(nil, v)) == 0 {
 		t.Error("a deep document is not equal to itself")
 	}
 	Hash(v)

@@ -338,10 +338,10 @@ func TestEncodingOrdersLikeCompare(t *testing.T) {
 		}
 		for _, a := range list {
 			x := Append(nil, a)
-			if got := Size(x); got != len(x) {
+			if got := EncodedSize(x); got != len(x) {
 				r.Fatalf("the encoding of %v has %d bytes, Size says %d", a, len(x), got)
 			}
-			if got := Size(append(slices.Clip(x), 0x30, 0x7f, 0)); got != len(x) {
+			if got := EncodedSize(append(slices.Clip(x), 0x30, 0x7f, 0)); got != len(x) {
 				r.Fatalf("the encoding of %v has %d bytes, with more after it Size says %d", a, len(x), got)
 			}
 			for _, b := range list {

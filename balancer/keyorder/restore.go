@@ -49,7 +49,7 @@ var typeTags = [256]byte{
 // given its type, and returns how many bytes of enc it took. It reports false when
 // the encoding does not fit the type.
 func Restore[T ~string | ~[]byte](dst []byte, enc T, t bson.Type) (out []byte, size int, ok bool) {
-	size = Size(enc)
+	size = EncodedSize(enc)
 	if size == 0 {
 		return dst, 0, false
 	}

@@ -1,17 +1,17 @@
 package keyorder
 
-// Size returns the length of the first value in a sequence of encodings. It returns 0 when the sequence
+// EncodedSize returns the length of the first value in a sequence of encodings. It returns 0 when the sequence
 // is empty or truncated.
-func Size[T ~string | ~[]byte](enc T) int {
-	n := size(enc)
+func EncodedSize[T ~string | ~[]byte](enc T) int {
+	n := encodedSize(enc)
 	if n > len(enc) {
 		return 0
 	}
 	return n
 }
 
-// size may return more than the length of enc when the encoding is truncated.
-func size[T ~string | ~[]byte](enc T) int {
+// encodedSize may return more than the length of enc when the encoding is truncated.
+func encodedSize[T ~string | ~[]byte](enc T) int {
 	if len(enc) == 0 {
 		return 0
 	}
@@ -81,7 +81,7 @@ func objectSize[T ~string | ~[]byte](enc T) int {
 		if enc[at] == 0 {
 			return at + 1
 		}
-		if at = sumSizes(enc, at+1, escapedSize[T], Size[T]); at == 0 {
+		if at = sumSizes(enc, at+1, escapedSize[T], EncodedSize[T]); at == 0 {
 			return 0
 		}
 	}
@@ -94,7 +94,7 @@ func arraySize[T ~string | ~[]byte](enc T) int {
 		if enc[at] == 0 {
 			return at + 1
 		}
-		n := Size(enc[at:])
+		n := EncodedSize(enc[at:])
 		if n == 0 {
 			return 0
 		}

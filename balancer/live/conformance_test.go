@@ -352,11 +352,11 @@ func (c conformance) check(t *testing.T, got *catalog.Snapshot) {
 		t.Errorf("%d changes, %d actions, settings %+v", len(p.Changes), len(p.Actions), p.Settings)
 	}
 	orders := got.Collection("shop.orders")
-	if orders.Zones.Len() != 1 || orders.Table.JumboCount("c") != 1 || orders.Reported == nil ||
+	if orders.Zones.Len() != 1 || orders.Table.JumboCount("c") != 1 || orders.ReportedStatus == nil ||
 		orders.Sizes["b"].Bytes == 0 {
-		t.Errorf("shop.orders: zones %v, sizes %v, reported %+v", orders.Zones.Ranges(), orders.Sizes, orders.Reported)
+		t.Errorf("shop.orders: zones %v, sizes %v, reported %+v", orders.Zones.Ranges(), orders.Sizes, orders.ReportedStatus)
 	}
-	if d, _ := got.Shard("d"); !d.Draining || (d.Reported != nil) != c.release.FCVAtLeast(catalog.Release83) {
+	if d, _ := got.Shard("d"); !d.Draining || (d.ReportedDrain != nil) != c.release.FCVAtLeast(catalog.Release83) {
 		t.Errorf("shard d %+v", d)
 	}
 	if plain := got.Collection("shop.plain"); (plain != nil) != c.release.FCVAtLeast(catalog.Release80) || plain != nil &&

@@ -62,7 +62,7 @@ func ReadDrain(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Re
 	if !found {
 		return d, false, nil
 	}
-	if shard.Draining || shard.Reported != nil {
+	if shard.Draining || shard.ReportedDrain != nil {
 		o.Parts = Databases | Collections | Unsharded | ChunkCounts
 		rest, err := read(o)
 		if err != nil {

@@ -100,7 +100,7 @@ func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error
 }
 
 // Act runs a merge or a measurement to its end.
-func (d *Executor) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
+func (d *Executor) Act(ctx context.Context, a policy.StreamAction) policy.StreamActionResult {
 	if a.Kind == policy.MergeAll {
 		return d.mergeAll(ctx, a)
 	}
@@ -109,13 +109,13 @@ func (d *Executor) Act(ctx context.Context, a policy.StreamAction) policy.Action
 		_, err = d.readOwnedChunkAt(ctx, coll, a.Min, a.Shard)
 	}
 	if err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	if a.Kind == policy.MeasureRange {
 		return d.measure(ctx, coll, a)
 	}
 	_, err = d.runCommand(ctx, "admin", mergeChunksCommand(coll.Pattern, a.Namespace, a.Min, a.Max))
-	return policy.ActionResult{Err: err}
+	return policy.StreamActionResult{Err: err}
 }
 
 func mergeChunksCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
@@ -126,24 +126,25 @@ func mergeChunksCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Ke
 
 // measure runs dataSize with an estimate. In contrast to a shard, a mongos before 8.0 does not return
 // maxReached; a size above the limit has the same meaning.
-func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a policy.StreamAction) policy.ActionResult {
+func (d *Executor) measure(ctx context.Context, coll catalog.Collection,
+	a policy.StreamAction) policy.StreamActionResult {
 	db, _, err := catalog.SplitNamespace(a.Namespace)
 	if err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	reply, err := d.runCommand(ctx, db,
 		dataSizeCommand(a.Namespace, coll.Pattern, a.Min, a.Max, bson.E{Key: "maxSize", Value: a.MaxBytes}))
 	if err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	size := integer(reply, "size")
-	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes ||
+	return policy.StreamActionResult{MeasuredBytes: size, MaxReached: size > a.MaxBytes ||
 		catalog.IsTruthyInJS(reply.Lookup("maxReached"))}
 }
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:
 // the chunks are counted before and after, which other changes may disturb.
-func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
+func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result policy.StreamActionResult) {
 	if !d.routerRelease.AutoMerges() {
 		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard requires 7.0 or newer"}
 		return result
@@ -170,7 +171,7 @@ func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result 
 	after, err := d.countChunks(ctx, coll, a.Shard)
 	result.Err = err
 	if gone := before - after; gone > 0 {
-		result.Merged = int(gone) + 1 // a lower limit: each merged chunk adds one
+		result.MergedChunks = int(gone) + 1 // a lower limit: each merged chunk adds one
 	}
 	return result
 }

@@ -35,7 +35,7 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, release fu
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		lose(renewLoop(held, l.options.Duration, l.renewWithMajority, l.endIfUncertain))
+		lose(renewLoop(held, l.options.Duration, l.renewWithMajority, l.cancelIfUncertain))
 	}()
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
@@ -81,9 +81,9 @@ func renewLoop(ctx context.Context, duration time.Duration, renew func(context.C
 var errNoAnswer = errors.New("the cluster does not answer: the connection is lost, the mongos hangs, or the " +
 	"secondaries of the shard with shardsh.leases lag")
 
-// endIfUncertain cancels the commands in progress unless a renewal has succeeded in the meantime,
+// cancelIfUncertain cancels the commands in progress unless a renewal has succeeded in the meantime,
 // because the server that should answer them may be unreachable.
-func (l *Lease) endIfUncertain() {
+func (l *Lease) cancelIfUncertain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if time.Since(l.renewedAt) < l.options.Duration {

@@ -97,13 +97,13 @@ func TestDoubt(t *testing.T) {
 		}
 		first := ended()
 		time.Sleep(59 * time.Second)
-		l.endIfUncertain()
+		l.cancelIfUncertain()
 		synctest.Wait()
 		if len(first) != 0 {
 			t.Fatal("given up while the lease holds")
 		}
 		time.Sleep(time.Second)
-		l.endIfUncertain()
+		l.cancelIfUncertain()
 		if err := <-first; !errors.As(err, new(*mongoerr.UnansweredError)) {
 			t.Errorf("given up with %v", err)
 		}
@@ -112,7 +112,7 @@ func TestDoubt(t *testing.T) {
 		if len(second) != 0 {
 			t.Fatal("nothing can be asked in doubt")
 		}
-		l.endIfUncertain()
+		l.cancelIfUncertain()
 		if err := <-second; !errors.As(err, new(*mongoerr.UnansweredError)) {
 			t.Errorf("given up with %v", err)
 		}

@@ -29,8 +29,8 @@ type LeasedCluster struct {
 	cancelHeld   context.CancelCauseFunc
 	releaseLease func(context.Context) error
 
-	// OnResumeProgress, if not nil, is called at intervals while balancing is being enabled again.
-	OnResumeProgress func(done, of int)
+	// OnRestoreProgress, if not nil, is called at intervals while balancing is being enabled again.
+	OnRestoreProgress func(done, of int)
 
 	balancingMu  sync.Mutex // held while balancing is switched
 	mu           sync.Mutex // guards the fields below
@@ -196,9 +196,9 @@ func (l *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 }
 
 // Act runs an action for the engine, after a renewal of the lease.
-func (l *LeasedCluster) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
+func (l *LeasedCluster) Act(ctx context.Context, a policy.StreamAction) policy.StreamActionResult {
 	if err := l.ensureRenewed(ctx); err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	return l.executor.Act(ctx, a)
 }

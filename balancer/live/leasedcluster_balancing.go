@@ -165,8 +165,8 @@ func (l *LeasedCluster) resumeBalancing(ctx context.Context, namespaces []string
 	}
 	failed := &BalancingError{On: true}
 	for i, some := range slices.Collect(slices.Chunk(namespaces, balancingUpdateBatch)) {
-		if l.OnResumeProgress != nil {
-			l.OnResumeProgress(i*balancingUpdateBatch, len(namespaces))
+		if l.OnRestoreProgress != nil {
+			l.OnRestoreProgress(i*balancingUpdateBatch, len(namespaces))
 		}
 		if err := l.resumeBatch(ctx, some, touched); err != nil {
 			if failed.First = cmp.Or(failed.First, err); ctx.Err() != nil || !errors.As(err, new(*BalancingError)) {

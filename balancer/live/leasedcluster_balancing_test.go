@@ -113,7 +113,7 @@ func TestGiveBackManyCollections(t *testing.T) {
 			t.Errorf("the lease has %d bytes, %v", len(doc), err)
 		}
 		told := 0
-		lease.OnResumeProgress = func(_, of int) {
+		lease.OnRestoreProgress = func(_, of int) {
 			if told++; of != collections {
 				t.Errorf("%d to give back", of)
 			}
@@ -238,7 +238,7 @@ func TestGiveBackIsLeftAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	hard, stop := context.WithCancel(t.Context())
-	lease.OnResumeProgress = func(done, _ int) {
+	lease.OnRestoreProgress = func(done, _ int) {
 		if done > 0 {
 			stop()
 		}

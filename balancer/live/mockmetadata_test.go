@@ -73,7 +73,7 @@ func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p.Collections = slices.Clone(p.Collections)
 	for i, c := range p.Collections {
 		state := *c
-		state.Reported, state.Unindexed, state.IndexesKnown, state.EmptyZones, state.Sampled = nil, nil, false, nil, nil
+		state.ReportedStatus, state.Unindexed, state.IndexesKnown, state.EmptyZones, state.Sampled = nil, nil, false, nil, nil
 		state.Sizes = map[catalog.ShardID]catalog.ShardData{}
 		for id, data := range c.Sizes {
 			data.Orphans, data.OrphanBytes = 0, 0
@@ -160,7 +160,7 @@ func likelyCollection(t *rapid.T, c catalog.CollectionState, r catalog.Release, 
 		c = *asOfOld(t, &c, r)
 	}
 	c.Unique = c.Unique && c.Pattern.HashedField() < 0
-	c.Unsplittable, c.Reported, c.Counts = false, nil, nil
+	c.Unsplittable, c.ReportedStatus, c.Counts = false, nil, nil
 	c.UUID.Data = append(slices.Clone(c.UUID.Data[:15]), 100+n)
 	c.ChunkSizes = nil // which no reader reads
 	if c.Zones == nil {

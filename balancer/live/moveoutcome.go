@@ -123,7 +123,7 @@ func (d *Executor) isMoveRunning(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (bool, error) {
 	seen, err := NewCommandReader(d.commands,
-		ReaderOptions{Parts: RunningMigrations, Release: d.routerRelease, MaxWait: time.Minute}).Read(ctx)
+		ReaderOptions{Parts: RunningMigrations, Release: d.routerRelease, MaxShardWait: time.Minute}).Read(ctx)
 	if err != nil {
 		return false, ServerError(err)
 	}

@@ -49,9 +49,9 @@ func ReadOperationCounts(ctx context.Context, r CommandRunner, ns string) (map[c
 	return counted, nil
 }
 
-// Operations returns the number of reads and writes on collections that each shard has counted since it
+// OperationCounts returns the number of reads and writes on collections that each shard has counted since it
 // was started. Only shards with chunks of a collection count its operations.
-func (s *StepExecutor) Operations(
+func (s *StepExecutor) OperationCounts(
 	ctx context.Context,
 	namespaces []string,
 ) (map[string]map[catalog.ShardID]int64, error) {

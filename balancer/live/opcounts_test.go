@@ -19,7 +19,7 @@ func TestOperations(t *testing.T) {
 		}
 		count := func() map[catalog.ShardID]int64 {
 			t.Helper()
-			counted, err := steps.Operations(t.Context(), []string{"shop.mixed"})
+			counted, err := steps.OperationCounts(t.Context(), []string{"shop.mixed"})
 			if err != nil {
 				t.Fatal(err)
 			}

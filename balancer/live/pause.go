@@ -29,7 +29,7 @@ func (e *AlreadyPausedError) Error() string {
 // active and replace is false, the error is a *AlreadyPausedError.
 func SetRunsPause(ctx context.Context, client *mongo.Client, reason string, duration time.Duration, replace bool,
 ) (catalog.RunsPause, error) {
-	by := pauseByCurrentUser(ctx, client)
+	by := newRunsPause(ctx, client)
 	token := bson.NewObjectID()
 	ours := bson.D{
 		{Key: "_id", Value: "$_id"}, {Key: "token", Value: token},
@@ -92,8 +92,8 @@ func parsePause(doc bson.Raw) *catalog.RunsPause {
 	}
 }
 
-// pauseByCurrentUser returns the user of the operating system and the user of the cluster.
-func pauseByCurrentUser(ctx context.Context, client *mongo.Client) catalog.RunsPause {
+// newRunsPause returns the user of the operating system and the user of the cluster.
+func newRunsPause(ctx context.Context, client *mongo.Client) catalog.RunsPause {
 	who := catalog.RunsPause{User: "somebody", Host: NewHolder("").Host}
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who.User = u.Username

@@ -68,9 +68,9 @@ type ReaderOptions struct {
 	// MaxLogEntries is the maximum number of entries of each log to read, the newest ones; 100,000 by
 	// default.
 	MaxLogEntries int
-	// MaxWait limits the total time that commands may spend on shards that do not answer:
+	// MaxShardWait limits the total time that commands may spend on shards that do not answer:
 	// 6 s by default. Data that could not be read is a gap.
-	MaxWait time.Duration
+	MaxShardWait time.Duration
 	// MemberClientOptions are the settings of the cluster's client, for connections to members, for the part
 	// MemberVersions. Nil skips the part.
 	MemberClientOptions *options.ClientOptions
@@ -109,7 +109,7 @@ func newReader(s source, o ReaderOptions) *Reader {
 	o.Required |= Identity
 	o.Source.Kind = cmp.Or(o.Source.Kind, catalog.SourceLive)
 	o.MaxTries = cmp.Or(o.MaxTries, 5)
-	o.MaxWait = cmp.Or(o.MaxWait, totalShardTimeout)
+	o.MaxShardWait = cmp.Or(o.MaxShardWait, totalShardTimeout)
 	o.MaxLogEntries = cmp.Or(o.MaxLogEntries, 100_000)
 	return &Reader{source: s, options: o}
 }
@@ -126,7 +126,7 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 	rd := &reading{
 		Reader:        r,
 		old:           old,
-		shardTimeouts: shardTimeouts{maxTotal: r.options.MaxWait},
+		shardTimeouts: shardTimeouts{maxTotal: r.options.MaxShardWait},
 		parts: catalog.SnapshotParts{
 			Time: r.options.Now, Release: r.options.Release, Config: map[string][]bson.Raw{},
 		},
@@ -186,7 +186,7 @@ func (r *reading) steps() []step {
 		{Identity, "hello", r.readIdentity},
 		{Identity, "time", r.readClusterIDAndClock},
 		{Compatibility, "compatibility", r.readCompatibility},
-		{Version, "version", r.readConfigVersionDoc},
+		{ConfigVersion, "version", r.readConfigVersionDoc},
 		{Settings, "settings", r.readSettings},
 		{Balancer, "balancer", r.readBalancer},
 		{Shards, "shards", r.readShards},
@@ -207,7 +207,7 @@ func (r *reading) steps() []step {
 		{Rounds, "actionlog", logs.readRounds},
 		{BalancerSwitches, "actionlog", logs.readLastSwitch},
 		{MigrationOutcomes, "changelog", logs.countOutcomes},
-		{Clock, "clock", r.readTimeZone},
+		{WindowClock, "clock", r.readTimeZone},
 		{RunningMigrations | RunningReshardings, "operations", r.readActivity},
 		{Chunks, "collections", tables.readTablesWithOutlines},
 		{RecentMoves, "changelog", logs.readMoves},

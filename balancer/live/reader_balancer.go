@@ -108,7 +108,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 			}
 			reply, err := r.askShards(ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
 			if err == nil {
-				c.Reported = parseStatus(reply)
+				c.ReportedStatus = parseStatus(reply)
 			}
 			if why, ok := errors.AsType[*ShardTimeoutError](err); ok && why.Within == 0 &&
 				r.options.Required&BalanceStatuses == 0 {

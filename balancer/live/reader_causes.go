@@ -73,7 +73,7 @@ func (r causeReader) suspects() []*catalog.CollectionState {
 		return list
 	}
 	marked := func(c *catalog.CollectionState) bool {
-		return c.NoBalance || c.Count().Jumbo > 0 || c.Reported != nil && !c.Reported.Compliant
+		return c.NoBalance || c.Count().Jumbo > 0 || c.ReportedStatus != nil && !c.ReportedStatus.Compliant
 	}
 	suspicion := make(map[*catalog.CollectionState]int64, len(list))
 	for _, c := range list {

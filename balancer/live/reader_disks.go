@@ -165,7 +165,7 @@ func (v *VolumeReader) ReadRoom(ctx context.Context, m pace.Move) (pace.VolumeRo
 	if c == nil {
 		return room, nil
 	}
-	room.Orphans = c.Sizes[m.To].Orphans
+	room.OrphanDocs = c.Sizes[m.To].Orphans
 	if !m.WholeRange || m.Max.IsZero() {
 		return room, nil
 	}
@@ -175,7 +175,7 @@ func (v *VolumeReader) ReadRoom(ctx context.Context, m pace.Move) (pace.VolumeRo
 	}
 	reply, err := v.commands.RunCommand(ctx, db, dataSizeCommand(m.Namespace, c.Pattern, m.Min, m.Max))
 	if err == nil { // otherwise the expected size is used
-		room.CountedBytes = integer(reply, "size")
+		room.DonorRangeBytes = integer(reply, "size")
 	}
 	return room, nil
 }
@@ -184,7 +184,7 @@ func (v *VolumeReader) ReadRoom(ctx context.Context, m pace.Move) (pace.VolumeRo
 func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	if len(namespaces) == 0 {
 		return NewCommandReader(v.commands, ReaderOptions{
-			Parts: Shards | Disks, Required: Shards | Disks, MaxWait: volumesTimeout,
+			Parts: Shards | Disks, Required: Shards | Disks, MaxShardWait: volumesTimeout,
 		}).Read(ctx)
 	}
 	return NewCommandReader(v.commands, ReaderOptions{
@@ -192,6 +192,6 @@ func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.
 			Sizes,
 		// With a release before 6.0, the Reader does not compute the sizes of all collections to get
 		// those of a few.
-		Namespaces: namespaces, Release: catalog.Release50, MaxWait: volumesTimeout,
+		Namespaces: namespaces, Release: catalog.Release50, MaxShardWait: volumesTimeout,
 	}).Read(ctx)
 }

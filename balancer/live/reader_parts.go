@@ -7,10 +7,10 @@ type Part uint64
 // Chunks grows with the number of chunks.
 const (
 	Identity           Part = 1 << iota // release, time and id of the cluster: hello, buildInfo, config.version
-	Version                             // with Identity: the document of config.version
+	ConfigVersion                       // with Identity: the document of config.version
 	Settings                            // config.settings
 	Balancer                            // balancerStatus
-	Clock                               // with Settings, if there are windows: their clock; at most two commands
+	WindowClock                         // with Settings, if there are windows: their clock; at most two commands
 	Shards                              // config.shards
 	ShardSizes                          // with Shards: the sizes of shards with a maxSize, before 6.0
 	Disks                               // with Shards: their volumes, with one dbStats
@@ -49,7 +49,8 @@ const AllParts = ^Part(0)
 // DefaultParts contains all parts that can be read without expensive work on the cluster. It does not
 // contain Statuses, Drains, Causes, Reusable and Samples, and the parts for which the server counts or
 // selects what other parts contain.
-const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | Clock | Shards | ShardSizes | Disks |
+const DefaultParts = Identity | Compatibility | ConfigVersion | Settings | Balancer | WindowClock | Shards |
+	ShardSizes | Disks |
 	Reachability | Databases | Collections | Unsharded | Chunks | ChunkFlags | Zones | Routers | Sizes | LegacySizes |
 	CollectionSizes | BalancerSwitches |
 	ConfigLogs | RunningMigrations | RunningReshardings | Leases | MemberVersions

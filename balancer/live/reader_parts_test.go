@@ -107,13 +107,13 @@ func TestOverview(t *testing.T) {
 		want := map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 1, Jumbo: 1}, "b": {Chunks: 2}}
 		if c == nil || !maps.Equal(c.Counts, want) || !c.NoBalance || c.Table != nil {
 			t.Errorf("%s: collection %+v", version, c)
-		} else if r := c.Reported; r.Compliant || r.Violation != "draining" || r.ChunkSizeMB > 0 != release.BalancesBySize() {
+		} else if r := c.ReportedStatus; r.Compliant || r.Violation != "draining" || r.ChunkSizeMB > 0 != release.BalancesBySize() {
 			t.Errorf("%s: reported %+v", version, r)
 		}
 		b, _ := seen.Shard("b")
-		told := b.Reported != nil
-		if !b.Draining || told != release.FCVAtLeast(catalog.Release83) || told && b.Reported.Chunks != 2 {
-			t.Errorf("%s: shard %+v %+v", version, b, b.Reported)
+		told := b.ReportedDrain != nil
+		if !b.Draining || told != release.FCVAtLeast(catalog.Release83) || told && b.ReportedDrain.Chunks != 2 {
+			t.Errorf("%s: shard %+v %+v", version, b, b.ReportedDrain)
 		}
 		p := seen.Parts()
 		if p.Balancer.Mode == "" || p.Settings.Mode == "" || p.Outcomes == nil {

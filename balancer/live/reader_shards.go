@@ -91,7 +91,7 @@ func (r *reading) readDrains(ctx context.Context) error {
 		reply, err := r.askShards(ctx, "admin", DrainStatusCommand(s.ID))
 		switch {
 		case err == nil:
-			s.Reported = parseDrain(reply)
+			s.ReportedDrain = parseDrain(reply)
 		case mongoerr.Is(ServerError(err), mongoerr.CommandNotFound):
 			return nil // an older router, during an upgrade
 		case IsNotDraining(err):

@@ -46,8 +46,8 @@ func (s *StepExecutor) Snapshot(ctx context.Context, namespaces []string) (*cata
 		return nil, err
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
-		Parts: Settings | Balancer | Clock | Shards | Collections | Zones, Required: AllParts, Namespaces: namespaces,
-		MaxWait: time.Minute, Now: now, Release: s.executor.configRelease, TimeZone: s.location,
+		Parts: Settings | Balancer | WindowClock | Shards | Collections | Zones, Required: AllParts, Namespaces: namespaces,
+		MaxShardWait: time.Minute, Now: now, Release: s.executor.configRelease, TimeZone: s.location,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
@@ -237,7 +237,7 @@ func (s *StepExecutor) DetectConfigRelease(ctx context.Context, settings *option
 func (s *StepExecutor) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Shards | Collections | Sizes | LegacySizes, Required: Shards | Collections,
-		Namespaces: namespaces, Release: s.executor.routerRelease, MaxWait: time.Minute,
+		Namespaces: namespaces, Release: s.executor.routerRelease, MaxShardWait: time.Minute,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)

@@ -257,7 +257,7 @@ func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	}
 	if table := b.config.Table(ns); !permit {
 		b.migrations.abort(ns)
-		b.config.forbiddenSince[ns] = table.Version()
+		b.config.migrationsForbiddenSince[ns] = table.Version()
 	}
 	b.log.writeChange(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
 	return nil

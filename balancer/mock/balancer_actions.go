@@ -13,20 +13,20 @@ import (
 )
 
 // actionDurations are the durations of streaming actions.
-var actionDurations = map[policy.ActionKind]time.Duration{
+var actionDurations = map[policy.StreamActionKind]time.Duration{
 	policy.MergeRange:   20 * time.Millisecond,
 	policy.MergeAll:     30 * time.Millisecond,
 	policy.MeasureRange: 5 * time.Millisecond,
 }
 
 // StartAction begins a merge or a measurement; done is called by an event.
-func (e engineCluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
+func (e engineCluster) StartAction(a policy.StreamAction, done func(policy.StreamActionResult)) {
 	takes := actionDurations[a.Kind]
 	done = e.b.trackAction(a, done)
 	var act func()
 	after := func(d time.Duration) {
 		e.b.clock.After(d, func() {
-			e.b.clock.Attempt("an action of the balancer", act, func(err error) { done(policy.ActionResult{Err: err}) })
+			e.b.clock.Attempt("an action of the balancer", act, func(err error) { done(policy.StreamActionResult{Err: err}) })
 		})
 	}
 	act = func() {
@@ -57,11 +57,12 @@ type balancerAction struct {
 
 // trackAction lists an action until it is done. The shard continues it when the config server steps
 // down.
-func (b *Balancer) trackAction(a policy.StreamAction, done func(policy.ActionResult)) func(policy.ActionResult) {
-	b.migrations.lastOp++
-	listed := &balancerAction{a, b.migrations.lastOp, b.clock.Now()}
+func (b *Balancer) trackAction(a policy.StreamAction,
+	done func(policy.StreamActionResult)) func(policy.StreamActionResult) {
+	b.migrations.lastOpID++
+	listed := &balancerAction{a, b.migrations.lastOpID, b.clock.Now()}
 	b.runningActions = append(b.runningActions, listed)
-	return func(r policy.ActionResult) {
+	return func(r policy.StreamActionResult) {
 		b.runningActions = slices.DeleteFunc(b.runningActions, func(other *balancerAction) bool { return other == listed })
 		done(r)
 	}
@@ -77,36 +78,37 @@ func (b *Balancer) Actions() (list []ActionInfo) {
 
 // Act executes an action and waits for its end. Events must not wait, so the event driver uses
 // StartAction instead.
-func (e engineCluster) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
-	var result policy.ActionResult
+func (e engineCluster) Act(ctx context.Context, a policy.StreamAction) policy.StreamActionResult {
+	var result policy.StreamActionResult
 	ended := false
-	e.StartAction(a, func(r policy.ActionResult) { result, ended = r, true })
+	e.StartAction(a, func(r policy.StreamActionResult) { result, ended = r, true })
 	if err := e.b.clock.Await(ctx, time.Time{}, func() bool { return ended }); err != nil {
 		result.Err = err
 	}
 	return result
 }
 
-func (b *Balancer) performAction(a policy.StreamAction) policy.ActionResult {
+func (b *Balancer) performAction(a policy.StreamAction) policy.StreamActionResult {
 	if err := b.send(a.Shard, actionNames[a.Kind], func() bson.D { return b.actionCommand(a) }); err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	coll, ok, err := b.config.TrackedEntry(a.Namespace)
 	switch {
 	case err != nil:
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	case a.Kind == policy.MergeAll && !ok:
-		return policy.ActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress,
+		return policy.StreamActionResult{Err: mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
 		merged, err := b.chunks.MergeAll(coll, a.Shard, policy.MergeLimits{
 			Chunks: policy.AutoMergeMaxChunks, Time: b.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
 		})
-		return policy.ActionResult{Merged: merged, Err: err}
+		return policy.StreamActionResult{MergedChunks: merged, Err: err}
 	case !ok || !coll.UUID.Equal(a.UUID):
-		return policy.ActionResult{Err: mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", a.Namespace)}
+		return policy.StreamActionResult{Err: mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found",
+			a.Namespace)}
 	case a.Kind == policy.MergeRange:
-		return policy.ActionResult{Err: b.mergeForBalancer(coll, a)}
+		return policy.StreamActionResult{Err: b.mergeForBalancer(coll, a)}
 	}
 	return b.measure(coll, a)
 }
@@ -122,17 +124,17 @@ func (b *Balancer) mergeForBalancer(coll catalog.Collection, a policy.StreamActi
 
 // measure estimates the size of a range like dataSize: the truncated average document size for every key
 // in the range, until the size exceeds the requested limit (rules/02-defragmentation-and-merging §4.4).
-func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) policy.ActionResult {
+func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) policy.StreamActionResult {
 	l := b.shards[a.Shard].colls[a.Namespace]
 	if l == nil {
-		return policy.ActionResult{}
+		return policy.StreamActionResult{}
 	}
 	docs, bytes := l.counts()
 	if docs == 0 {
-		return policy.ActionResult{}
+		return policy.StreamActionResult{}
 	}
 	if _, ok := l.keyIndex(coll.Pattern); !ok {
-		return policy.ActionResult{Err: mongoerr.New(mongoerr.OperationFailed,
+		return policy.StreamActionResult{Err: mongoerr.New(mongoerr.OperationFailed,
 			"couldn't find a valid index to search the key %s", coll.Pattern.Doc())}
 	}
 	average := bytes / docs
@@ -145,7 +147,7 @@ func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) polic
 			}
 		}
 	}
-	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
+	return policy.StreamActionResult{MeasuredBytes: size, MaxReached: size > a.MaxBytes}
 }
 
 func (e engineCluster) LogChange(_ context.Context, what string) error {

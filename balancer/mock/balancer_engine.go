@@ -222,7 +222,7 @@ func (s sharedEngineCluster) Move(ctx context.Context, m policy.Migration) (err 
 	return err
 }
 
-func (s sharedEngineCluster) Act(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
+func (s sharedEngineCluster) Act(ctx context.Context, a policy.StreamAction) (result policy.StreamActionResult) {
 	s.With(func(balancer.Cluster) { result = engineCluster{b: s.b}.Act(ctx, a) })
 	return result
 }

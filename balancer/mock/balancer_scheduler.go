@@ -180,7 +180,7 @@ func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 	}
 }
 
-var actionNames = map[policy.ActionKind]string{
+var actionNames = map[policy.StreamActionKind]string{
 	policy.MergeRange: cmdMergeChunks, policy.MeasureRange: cmdDataSize, policy.MergeAll: cmdMergeAllChunks,
 }
 

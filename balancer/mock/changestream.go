@@ -47,14 +47,14 @@ type Change struct {
 	Key           bson.D // documentKey
 	Before, After bson.Raw
 	Update        update.Description // of an update
-	// Images reports whether the collection stores pre- and post-images.
-	Images bool
+	// KeepsImages reports whether the collection stores pre- and post-images.
+	KeepsImages bool
 
 	// Additional fields of expanded events.
-	UUID      *bson.Binary // of the collection
-	Operation bson.D       // operationDescription
-	NSType    string       // of a created object or a dropped view: "collection" or "view"
-	State     bson.D       // stateBeforeChange
+	UUID        *bson.Binary // of the collection
+	Operation   bson.D       // operationDescription
+	NSType      string       // of a created object or a dropped view: "collection" or "view"
+	StateBefore bson.D       // stateBeforeChange
 }
 
 // IsExpanded reports whether only streams with showExpandedEvents return the change.
@@ -161,7 +161,7 @@ func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bso
 func (cf *ChangeFeed) newDocumentChange(kind ChangeKind, ns string, doc, before, after bson.Raw) Change {
 	ch := Change{Kind: kind, Namespace: ns, Key: cf.documentKey(ns, doc), Before: before, After: after}
 	if l := cf.anyLocal(ns); l != nil {
-		ch.UUID, ch.Images = &l.uuid, l.keepsImages()
+		ch.UUID, ch.KeepsImages = &l.uuid, l.keepsImages()
 	}
 	return ch
 }

@@ -266,9 +266,9 @@ func (b *Balancer) engineParameters() balancer.Parameters {
 		AutoMergerThrottling:      b.parameters.Milliseconds("autoMergerThrottlingMS"),
 		AutoMergerInterval:        b.parameters.Seconds("autoMergerIntervalSecs"),
 
-		SessionsChunks:     int(b.parameters.Int("minNumChunksForSessionsCollection")),
-		RandomMigrations:   b.parameters.Int(parameters.RandomMigrations) != 0,
-		ReshardingDuration: b.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
+		SessionsChunks:        int(b.parameters.Int("minNumChunksForSessionsCollection")),
+		RandomMigrations:      b.parameters.Int(parameters.RandomMigrations) != 0,
+		MinReshardingDuration: b.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"),
 	}
 }
 

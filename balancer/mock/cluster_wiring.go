@@ -43,8 +43,8 @@ func (c *Cluster) makeParts(configServer string) {
 	c.installed.parameters, c.installed.balancer = c.clusterParameters, c.balancer
 	*c.log = configLogs{
 		clusterSettings: c.clusterSettings, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids,
-		changelogLimit: changelogKeptBytes,
-		actionlogLimit: actionlogKeptBytes, placementLimit: maxPlacements,
+		changelogLimitBytes: changelogKeptBytes,
+		actionlogLimitBytes: actionlogKeptBytes, placementLimitRows: maxPlacements,
 	}
 	*c.changes = ChangeFeed{
 		clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,

@@ -217,7 +217,7 @@ func (c *Collections) Modify(ns string, changes, event bson.D, index *IndexChang
 		if index != nil {
 			was = append(was, bson.E{Key: "indexOptions", Value: append(bson.D{}, index.Before...)})
 		}
-		c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: event, State: was})
+		c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: event, StateBefore: was})
 	}
 	for _, s := range c.shards {
 		l := s.colls[ns]

@@ -55,9 +55,9 @@ type ConfigDB struct {
 	// tables holds the routing tables by namespace; see Table and setTable.
 	tables  map[string]*catalog.Draft
 	entries entryCache
-	// forbiddenSince holds the collection version at which migrations were disallowed. Shards see the
+	// migrationsForbiddenSince holds the collection version at which migrations were disallowed. Shards see the
 	// change only with a later version.
-	forbiddenSince map[string]catalog.Version
+	migrationsForbiddenSince map[string]catalog.Version
 }
 
 // newConfigDB returns an empty ConfigDB.
@@ -65,8 +65,8 @@ func newConfigDB(k *clock.Clock, i *ids.Source, s *clusterSettings) *ConfigDB {
 	c := &ConfigDB{
 		clusterSettings: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, pendingLogs: pendingLogs{},
-		tables:         map[string]*catalog.Draft{},
-		forbiddenSince: map[string]catalog.Version{},
+		tables:                   map[string]*catalog.Draft{},
+		migrationsForbiddenSince: map[string]catalog.Version{},
 	}
 	c.fcv.collection = func() *store.Collection { return c.ensureCollection(fcvNamespace) }
 	return c
@@ -110,8 +110,8 @@ func (c *ConfigDB) existingCollection(ns string) *store.Collection {
 	return c.collections[ns]
 }
 
-// DatabaseWrites returns the number of changes of config.databases.
-func (c *ConfigDB) DatabaseWrites() uint64 { return c.Collection(configDatabases).Writes() }
+// DatabaseEntryWrites returns the number of changes of config.databases.
+func (c *ConfigDB) DatabaseEntryWrites() uint64 { return c.Collection(configDatabases).Writes() }
 
 // namespaces returns the sorted namespaces of a database on the config server.
 func (c *ConfigDB) namespaces(db string) []string {

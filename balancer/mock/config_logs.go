@@ -46,9 +46,9 @@ type configLogs struct {
 	faults *Faults
 	ids    *ids.Source
 
-	// changelogLimit and actionlogLimit are the limits of the logs in bytes, placementLimit is a number
+	// changelogLimitBytes and actionlogLimitBytes are the limits of the logs in bytes, placementLimitRows is a number
 	// of rows.
-	changelogLimit, actionlogLimit, placementLimit int64
+	changelogLimitBytes, actionlogLimitBytes, placementLimitRows int64
 	// neededPlacements is the number of rows that must be kept even above that limit.
 	neededPlacements int64
 	scratch          []byte // buffer for details
@@ -60,18 +60,18 @@ type configLogs struct {
 // writeChange writes an entry of config.changelog.
 func (cl *configLogs) writeChange(by catalog.ShardID, what, ns string, details bson.D) {
 	raw, err := document.Encode(details)
-	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by, what, ns, raw, err})
+	cl.append("config."+configChangelog, cl.changelogLimitBytes, logEntry{by, what, ns, raw, err})
 }
 
 // writeChangeEncoded is like writeChange, with encoded details that the log does not keep.
 func (cl *configLogs) writeChangeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
-	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by: by, what: what, ns: ns, details: details})
+	cl.append("config."+configChangelog, cl.changelogLimitBytes, logEntry{by: by, what: what, ns: ns, details: details})
 }
 
 // WriteAction writes an entry of config.actionlog.
 func (cl *configLogs) WriteAction(what string, details bson.D) {
 	raw, err := document.Encode(details)
-	cl.append("config."+configActionlog, cl.actionlogLimit, logEntry{configShard, what, "", raw, err})
+	cl.append("config."+configActionlog, cl.actionlogLimitBytes, logEntry{configShard, what, "", raw, err})
 }
 
 // logEntry is the content of a log entry; err is the error of encoding the details.
@@ -138,7 +138,7 @@ func (cl *configLogs) writePlacement(ns string, uuid *bson.Binary, at bson.Times
 		cl.logger.Warn("placement not written", "ns", ns, "error", err)
 	}
 	rows := cl.config.Collection(configPlacement)
-	if rows.Count() > max(cl.placementLimit, cl.neededPlacements) {
+	if rows.Count() > max(cl.placementLimitRows, cl.neededPlacements) {
 		cl.neededPlacements = rows.Count()
 		cl.prunePlacements(rows)
 		cl.neededPlacements = rows.Count() * 3 / 2 // avoids a search on every write

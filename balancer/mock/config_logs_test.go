@@ -21,7 +21,7 @@ func TestLogKeepsTheNewestEntries(t *testing.T) {
 		for record := range log.Scan() {
 			log.Delete(record)
 		}
-		c.log.changelogLimit = limit
+		c.log.changelogLimitBytes = limit
 		longest := rapid.SampledFrom([]int{0, 300, 2 * logBlockBytes}).Draw(rt, "longest")
 		var want []string // the newest last
 		check := func(*rapid.T) {

@@ -430,10 +430,10 @@ func (d *Databases) MovePrimary(db, to string) error {
 		return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"movePrimary of %s is not possible while the feature compatibility version is being changed", db)
 	}
-	return d.moveUntracked(db, d.shards[from], d.shards[shard.ID])
+	return d.runMovePrimary(db, d.shards[from], d.shards[shard.ID])
 }
 
-func (d *Databases) moveUntracked(db string, from, to *shard) error {
+func (d *Databases) runMovePrimary(db string, from, to *shard) error {
 	var moving []string
 	for ns := range from.colls {
 		if strings.HasPrefix(ns, db+".") && !d.config.isTracked(ns) {

@@ -46,7 +46,7 @@ type capturedShard struct {
 	number   uint64
 	lastPass uint64
 	written  bool
-	form     disk.Shard
+	stored   disk.Shard
 	tasks    map[*rangeDeletion]*capturedDeletion
 }
 
@@ -148,8 +148,8 @@ func (t *changeCapture) captureShard(s *shard, form disk.Shard) {
 		s.deletionsChanged = s.deletionsChanged || len(s.deletions) > 0
 	}
 	known.lastPass = t.pass
-	if !known.written || known.form != form {
-		known.written, known.form = true, form
+	if !known.written || known.stored != form {
+		known.written, known.stored = true, form
 		t.emitEntry(disk.BucketShards, disk.NumberKey(known.number), mustEncode(form))
 	}
 	if s.deletionsChanged {

@@ -64,7 +64,7 @@ func (l *stateLoader) loadMeta(key, value []byte) error {
 func (st *Storage) storedState() disk.State {
 	given := st.c.ids.State()
 	return disk.State{
-		Time: st.c.clock.Now().UnixNano(), ClusterTime: given.Stamp, ObjectIDCount: int64(given.Counter),
+		UnixNanos: st.c.clock.Now().UnixNano(), ClusterTime: given.Stamp, ObjectIDCount: int64(given.Counter),
 		Term:            st.c.balancer.term,
 		ObjectIDProcess: given.Process, RandState: given.PCG, HadTwoShards: st.c.membership.hadTwoShards,
 		Release:   st.c.release.String(),
@@ -88,7 +88,7 @@ func (st *Storage) restoreState(s disk.State) error {
 		return err
 	}
 	st.c.balancer.term, st.c.membership.hadTwoShards = s.Term+1, s.HadTwoShards
-	st.c.clock.ResetTo(time.Unix(0, s.Time))
+	st.c.clock.ResetTo(time.Unix(0, s.UnixNanos))
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (l *stateLoader) loadShard(key, value []byte) error {
 	l.shards[number] = s
 	l.noteNumber(number)
 	l.tracker.shards[s] = &capturedShard{
-		number: number, written: true, form: form, tasks: map[*rangeDeletion]*capturedDeletion{},
+		number: number, written: true, stored: form, tasks: map[*rangeDeletion]*capturedDeletion{},
 	}
 	if form.Removed {
 		l.c.membership.removed[form.Address] = s

@@ -21,7 +21,7 @@ func (c *Cluster) Save(path string) error {
 	var entries []disk.Entry
 	c.clock.Lock()
 	newChangeCapture(true).capture(c, true, func(e disk.Entry) { entries = append(entries, e) })
-	header := disk.Header{Version: c.Version(), Made: c.clock.Now().UTC()}
+	header := disk.SnapshotHeader{Version: c.Version(), Made: c.clock.Now().UTC()}
 	c.clock.Unlock()
 	return disk.WriteSnapshot(path, header, entries)
 }
@@ -52,7 +52,7 @@ func (c *Cluster) loadMetadata(cfg Config) error {
 	p := cfg.Metadata.Parts()
 	state := c.storage.storedState()
 	state.Term = 0 // the first election is still to come
-	state.Time, state.ClusterTime, state.Release, state.HadTwoShards =
+	state.UnixNanos, state.ClusterTime, state.Release, state.HadTwoShards =
 		p.Time.UnixNano(), p.ClusterTime, p.Release.String(), len(p.Shards) > 1
 	if err := c.storage.restoreState(state); err != nil {
 		return err
@@ -348,7 +348,7 @@ func (c *Cluster) Load(path string) error {
 	c.ttl.schedule()
 	c.workloads.list, c.workloads.scheduled = nil, false
 	c.balancer.startEngine()
-	c.storage.forgetWrites() // they belong to the previous state
+	c.storage.forgetRetryableWrites() // they belong to the previous state
 	c.storage.QueueChanges()
 	c.clock.Wake()
 	return nil

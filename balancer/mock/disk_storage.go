@@ -20,8 +20,8 @@ type Storage struct {
 	c *Cluster
 
 	disk *diskWriter // nil to store nothing
-	// storedWrites are the retryable writes in the stored state when the cluster was opened.
-	storedWrites []StoredRetryableWrite
+	// storedRetryableWrites are the retryable writes in the stored state when the cluster was opened.
+	storedRetryableWrites []StoredRetryableWrite
 	// users are the stored users of the router by database and name.
 	users map[string][]byte
 }
@@ -57,7 +57,7 @@ func (st *Storage) open(cfg Config) error {
 		return err
 	}
 	k := &diskWriter{file: file, tracker: newChangeCapture(false), caughtUp: make(chan struct{})}
-	if err := st.initialize(k, cfg); err != nil {
+	if err := st.loadOrCreate(k, cfg); err != nil {
 		_ = file.Close() // nothing was added yet
 		return err
 	}
@@ -67,9 +67,9 @@ func (st *Storage) open(cfg Config) error {
 	return nil
 }
 
-func (st *Storage) initialize(k *diskWriter, cfg Config) error {
+func (st *Storage) loadOrCreate(k *diskWriter, cfg Config) error {
 	if !k.file.HasState() {
-		return st.initializeNew(k, cfg)
+		return st.createNew(k, cfg)
 	}
 	if cfg.Topology != nil || cfg.hasInitialState() {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, ErrHoldsCluster)
@@ -78,8 +78,9 @@ func (st *Storage) initialize(k *diskWriter, cfg Config) error {
 		if err := st.load(from, k.tracker); err != nil {
 			return err
 		}
-		for session, write := range from.Each(disk.BucketWrites) {
-			st.storedWrites = append(st.storedWrites, StoredRetryableWrite{string(session), slices.Clone(write)})
+		for session, write := range from.Each(disk.BucketRetryableWrites) {
+			st.storedRetryableWrites = append(st.storedRetryableWrites,
+				StoredRetryableWrite{string(session), slices.Clone(write)})
 		}
 		return nil
 	})
@@ -96,7 +97,7 @@ func (st *Storage) initialize(k *diskWriter, cfg Config) error {
 	return nil
 }
 
-func (st *Storage) initializeNew(k *diskWriter, cfg Config) error {
+func (st *Storage) createNew(k *diskWriter, cfg Config) error {
 	if err := st.c.loadInitialState(cfg); err != nil {
 		return err
 	}
@@ -133,10 +134,10 @@ func (d *diskWriter) captureChanges(c *Cluster, last bool) {
 func (d *diskWriter) captureWrites(emit func(disk.Entry)) bool {
 	found := d.retryableWritesVoided || len(d.retryableWrites) > 0
 	if d.retryableWritesVoided {
-		emit(disk.Entry{Bucket: disk.BucketWrites})
+		emit(disk.Entry{Bucket: disk.BucketRetryableWrites})
 	}
 	for session, write := range d.retryableWrites {
-		emit(disk.Entry{Bucket: disk.BucketWrites, Key: []byte(session), Value: write})
+		emit(disk.Entry{Bucket: disk.BucketRetryableWrites, Key: []byte(session), Value: write})
 	}
 	d.retryableWrites, d.retryableWritesVoided = nil, false
 	return found
@@ -250,14 +251,14 @@ func (st *Storage) CanStoreRetryableWrites() bool { return st.disk != nil }
 // TakeRetryableWrites returns the retryable writes that were stored when the cluster was opened. Further calls
 // return nothing.
 func (st *Storage) TakeRetryableWrites() []StoredRetryableWrite {
-	taken := st.storedWrites
-	st.storedWrites = nil
+	taken := st.storedRetryableWrites
+	st.storedRetryableWrites = nil
 	return taken
 }
 
-// forgetWrites deletes all stored retryable writes.
-func (st *Storage) forgetWrites() {
-	st.storedWrites = nil
+// forgetRetryableWrites deletes all stored retryable writes.
+func (st *Storage) forgetRetryableWrites() {
+	st.storedRetryableWrites = nil
 	if st.disk != nil {
 		st.disk.retryableWrites, st.disk.retryableWritesVoided = nil, true
 	}

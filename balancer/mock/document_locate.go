@@ -205,7 +205,7 @@ func (r routerView) route(ns string, filter *filter.Filter, many bool) {
 	if r.isFresh(ns) {
 		return
 	}
-	r.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
+	r.refreshIfRefused(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
 		ids := routing.Owners(table, filter)
 		if many && len(ids) > 1 {
 			return nil
@@ -219,7 +219,7 @@ func (r routerView) routeKey(ns string, key []byte) {
 	if r.isFresh(ns) {
 		return
 	}
-	r.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
+	r.refreshIfRefused(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
 		return []catalog.ShardID{table.ShardOfBytes(key)}
 	})
 }
@@ -240,8 +240,8 @@ func (r routerView) countCreation() {
 	}
 }
 
-// send sends a request according to the router's cache. If a shard rejects it, the cache is refreshed.
-func (r routerView) send(ns string, to routing.Targets) {
+// refreshIfRefused sends a request according to the router's cache. If a shard rejects it, the cache is refreshed.
+func (r routerView) refreshIfRefused(ns string, to routing.Targets) {
 	if r.config.holdsCollection(ns) {
 		return
 	}

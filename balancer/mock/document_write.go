@@ -203,13 +203,13 @@ type UpdateRequest struct {
 	Update *update.Update
 	Multi  bool
 	Upsert bool
-	// Retryable reports whether the statement may move a document to another shard. A server rejects
+	// MayChangeKey reports whether the statement may move a document to another shard. A server rejects
 	// this outside of a retryable write.
-	Retryable bool
+	MayChangeKey bool
 	// Sort selects the document if only one is updated.
 	Sort *order.Sort
-	// Unchecked skips the collection's validator.
-	Unchecked bool
+	// BypassValidation skips the collection's validator.
+	BypassValidation bool
 	// Hint is the name or the key of an index.
 	Hint bson.RawValue
 	// ComputeReturned computes the document to return from the document before and after the change, one of which
@@ -271,7 +271,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if err := rq.checkUpserted(ns, doc); err != nil {
 			return result, err
 		}
-		if err := rq.InsertDocument(ns, doc, !req.Unchecked); err != nil {
+		if err := rq.InsertDocument(ns, doc, !req.BypassValidation); err != nil {
 			return result, err
 		}
 		result.Returned = shown
@@ -286,7 +286,7 @@ func (d *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) e
 	if d.after, d.changed, err = req.Update.ApplyContext(ctx, d.doc); err != nil {
 		return err
 	}
-	if d.returned, err = req.computeReturned(ctx, d.doc, d.after); err != nil || !d.changed || req.Unchecked {
+	if d.returned, err = req.computeReturned(ctx, d.doc, d.after); err != nil || !d.changed || req.BypassValidation {
 		return err
 	}
 	d.validationErr, err = d.rules.validate(ctx, d.doc, d.after)
@@ -302,7 +302,7 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p documentChange, r
 	if err := rq.env.backgroundRequest().checkKeyChange(ns, req, p, p.after); err != nil {
 		return err
 	}
-	if err := rq.replaceDocument(ns, p, p.after, !req.Unchecked); err != nil {
+	if err := rq.replaceDocument(ns, p, p.after, !req.BypassValidation); err != nil {
 		return err
 	}
 	result.Modified++
@@ -339,7 +339,7 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange
 	if err != nil || !sharded {
 		return err
 	}
-	if err := checkNoArrayInKey(coll.Pattern, after); err != nil || req.Retryable && !req.Multi {
+	if err := checkNoArrayInKey(coll.Pattern, after); err != nil || req.MayChangeKey && !req.Multi {
 		return err
 	}
 	was, err := coll.Pattern.DocumentKey(p.doc)

@@ -98,7 +98,7 @@ func (c *Cluster) Every(d time.Duration, f func() bool) { c.clock.Every(d, f) }
 
 // KeepOfLogs makes the logs of the config database short.
 func (c *Cluster) KeepOfLogs(bytes, rows int64) {
-	c.log.changelogLimit, c.log.actionlogLimit, c.log.placementLimit, c.log.neededPlacements = bytes, bytes, rows, 0
+	c.log.changelogLimitBytes, c.log.actionlogLimitBytes, c.log.placementLimitRows, c.log.neededPlacements = bytes, bytes, rows, 0
 }
 
 // MoveCommand is what a donor is sent.

@@ -98,7 +98,7 @@ func (m *migration) checkSize(local *localCollection) error {
 		return mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, n)
 	}
-	m.blocksWrites = m.req.Force == policy.ForceManual
+	m.cloneBlocksWrites = m.req.Force == policy.ForceManual
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (ms *Migrations) AwaitWritable(ctx context.Context, deadline time.Time, ns 
 
 func (ms *Migrations) writesBlocked(ns string) bool {
 	for m := range ms.active {
-		if m.blocksWrites && m.cloning && m.req.Namespace == ns {
+		if m.cloneBlocksWrites && m.cloning && m.req.Namespace == ns {
 			return true
 		}
 	}
@@ -169,7 +169,7 @@ func (m *migration) prepareRecipientCollection() error {
 		m.recipient.colls[ns] = to
 	}
 	m.indexes = from.docs.Indexes()
-	if to.docs.HasSameIndexes(from.docs) {
+	if to.docs.HasSameIndexNames(from.docs) {
 		return nil // the usual case
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)

@@ -203,7 +203,7 @@ func (sc sentCase) play(t *testing.T) {
 			MaxChunkSizeBytes: sc.Move.MaxChunkSizeBytes}
 		sent = moveCommand(catalog.Release80, req, coll)
 	} else {
-		kinds := map[string]policy.ActionKind{"merge": policy.MergeRange, "dataSize": policy.MeasureRange,
+		kinds := map[string]policy.StreamActionKind{"merge": policy.MergeRange, "dataSize": policy.MeasureRange,
 			"mergeAllOnShard": policy.MergeAll}
 		a := policy.StreamAction{Kind: kinds[sc.Action], Namespace: exampleNS, UUID: coll.UUID, Shard: sc.Shard, MaxBytes: 33554425}
 		if a.Kind != policy.MergeAll {

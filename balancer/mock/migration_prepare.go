@@ -27,7 +27,7 @@ const (
 	cloneBatchBytes     = 16 << 20               // maximum bytes of a clone batch
 	donorSteps          = 6
 	recipientSteps      = 8
-	opsPerMigration     = 4           // number of operation ids that a migration uses
+	opIDsPerMigration   = 4           // number of operation ids that a migration uses
 	deletionPoll        = time.Second // interval at which a waiting recipient checks range deletions
 )
 
@@ -70,8 +70,8 @@ type Migrations struct {
 	shards     shardSet
 	stats      *Statistics
 
-	active map[*migration]bool
-	lastOp int32 // id of the newest operation on a shard
+	active   map[*migration]bool
+	lastOpID int32 // id of the newest operation on a shard
 	// unfinished are the migrations whose decision is not yet applied on all shards.
 	unfinished []*migration
 	// onEvent is called for the events of all migrations; it may be nil.
@@ -140,8 +140,8 @@ type migration struct {
 	initialVersion catalog.ChunkVersion // version of the chunk at the start
 	indexes        []store.IndexSpec    // of the donor when the recipient was prepared
 
-	// op is the id of the donor's operation in $currentOp.
-	op        int32
+	// opID is the id of the donor's operation in $currentOp.
+	opID      int32
 	startedAt bson.Timestamp
 	steps     stepTimes
 
@@ -155,12 +155,12 @@ type migration struct {
 	mods           modifications
 	// modificationBytes is the memory of the ids of modifications in bytes.
 	modificationBytes int64
-	// blocksWrites reports whether writes to the collection wait for the clone.
-	blocksWrites  bool
-	clonedDocs    int64
-	clonedBytes   int64
-	donorTask     *rangeDeletion
-	recipientTask *rangeDeletion
+	// cloneBlocksWrites reports whether writes to the collection wait for the clone.
+	cloneBlocksWrites bool
+	clonedDocs        int64
+	clonedBytes       int64
+	donorTask         *rangeDeletion
+	recipientTask     *rangeDeletion
 
 	// killed reports whether killOp has killed the donor's worker; the worker may still be running.
 	killed bool
@@ -233,8 +233,8 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	}
 	m.donor.migration = m
 	ms.active[m] = true
-	ms.lastOp += opsPerMigration
-	m.op = ms.lastOp
+	ms.lastOpID += opIDsPerMigration
+	m.opID = ms.lastOpID
 	m.steps.endDonorStep(ms.clock.Now()) // step 1: accepted
 	m.pauseDonor(1, func(m *migration) { m.after(prepareTime+ms.faults.extraLatency(m.req.From), (*migration).prepare) })
 }
@@ -378,7 +378,7 @@ func (m *migration) donorCollection() (catalog.Collection, error) {
 	if !ok || table.CountOn(m.donor.id) == 0 {
 		return coll, m.ms.config.staleConfigError(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
-	heard := func() bool { return m.ms.config.forbiddenSince[ns] != table.Version() }
+	heard := func() bool { return m.ms.config.migrationsForbiddenSince[ns] != table.Version() }
 	if !coll.AllowMigrations || !coll.PermitMigrations && heard() {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}

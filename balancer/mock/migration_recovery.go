@@ -147,7 +147,7 @@ func (m *migration) applyDecision(then func()) bool {
 		m.donorTask.ready = true
 		m.ms.deleter.runAfterCursors(m.req.Namespace, m.donor.id, func() {
 			if then != nil {
-				m.ms.deleter.delete(m.donor, m.donorTask, 0, then)
+				m.ms.deleter.scheduleDeletion(m.donor, m.donorTask, 0, then)
 			} else {
 				m.ms.deleter.schedule(m.donor, m.donorTask)
 			}
@@ -338,11 +338,11 @@ const sourceErrorPrefix = "Command request failed on source shard. :: caused by 
 func (ms *Migrations) Kill(id catalog.ShardID, op int32) {
 	for m := range ms.active {
 		switch from := m.req.From == id; {
-		case from && op == m.op:
+		case from && op == m.opID:
 			m.killCommand()
-		case from && op == m.op+1:
+		case from && op == m.opID+1:
 			m.kill()
-		case m.req.To == id && op == m.op+2 && m.cloning && !m.killed:
+		case m.req.To == id && op == m.opID+2 && m.cloning && !m.killed:
 			m.fail(recipientError("Interrupted: operation was interrupted"))
 		}
 	}

@@ -281,7 +281,7 @@ type finishedReshard struct {
 }
 
 // finishedResult returns the completed resharding with the plan's UUID, if its result is still kept.
-func (rs *Reshardings) finishedResult(plan reshardRequest) (finishedReshard, bool) {
+func (rs *Reshardings) finishedResult(plan parsedReshardRequest) (finishedReshard, bool) {
 	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserUUID != nil && plan.UserUUID.Equal(*kept.op.request.UserUUID)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // run runs an operation and waits for its end. The caller holds the lock.
-func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshardRequest) error {
+func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan parsedReshardRequest) error {
 	var result error
 	ended := false
 	rs.start(plan, func(err error) { result, ended = err, true })

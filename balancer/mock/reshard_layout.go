@@ -79,7 +79,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err := rs.checkUniqueIndexes(req.Namespace, pattern); err != nil {
 		return err
 	}
-	return rs.run(ctx, deadline, reshardRequest{
+	return rs.run(ctx, deadline, parsedReshardRequest{
 		Namespace:     req.Namespace,
 		Provenance:    ProvenanceReshard,
 		Pattern:       pattern,

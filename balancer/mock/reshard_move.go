@@ -98,12 +98,12 @@ func (rs *Reshardings) moveToShard(ctx context.Context, deadline time.Time, ns s
 }
 
 // singleShardPlan returns a plan that moves a collection to one shard.
-func (rs *Reshardings) singleShardPlan(ns string, by Provenance, to catalog.ShardID) (reshardRequest, error) {
+func (rs *Reshardings) singleShardPlan(ns string, by Provenance, to catalog.ShardID) (parsedReshardRequest, error) {
 	pattern, err := idKeyPattern()
 	if err != nil {
-		return reshardRequest{}, err
+		return parsedReshardRequest{}, err
 	}
-	return reshardRequest{
+	return parsedReshardRequest{
 		Namespace: ns, Provenance: by, Pattern: pattern, Zones: catalog.NewZoneSet(pattern),
 		Chunks:     []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: to}},
 		requestKey: fmt.Sprint(by, to),
@@ -181,13 +181,13 @@ func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
 	rs.start(plan, done)
 }
 
-func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardRequest, error) {
+func (rs *Reshardings) planUnsharded(m policy.Migration) (parsedReshardRequest, error) {
 	if err := checkChunkOperations(rs.config); err != nil {
-		return reshardRequest{}, err
+		return parsedReshardRequest{}, err
 	}
 	coll, tracked, err := rs.config.TrackedEntry(m.Namespace)
 	if err != nil {
-		return reshardRequest{}, err
+		return parsedReshardRequest{}, err
 	}
 	var local *localCollection
 	if donor := rs.shards[m.From]; donor != nil {
@@ -195,13 +195,13 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardRequest, error)
 	}
 	switch {
 	case rs.shards[m.To] == nil:
-		return reshardRequest{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.To)
+		return parsedReshardRequest{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.To)
 	case local == nil || !local.uuid.Equal(m.UUID) || tracked && !coll.Unsplittable:
-		return reshardRequest{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
+		return parsedReshardRequest{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if !tracked {
 		if err := rs.collections.trackUnsharded(m.Namespace, m.From); err != nil {
-			return reshardRequest{}, err
+			return parsedReshardRequest{}, err
 		}
 	}
 	return rs.singleShardPlan(m.Namespace, ProvenanceBalancer, m.To)

@@ -110,7 +110,7 @@ type resharding struct {
 	rs *Reshardings
 
 	id        bson.Binary
-	request   reshardRequest
+	request   parsedReshardRequest
 	before    catalog.Collection
 	entryUUID bson.Binary // UUID in the collection's entry; an entry with another UUID belongs to a new collection
 	donors    []catalog.ShardID
@@ -131,8 +131,8 @@ type resharding struct {
 	resume func()
 }
 
-// reshardRequest is a checked resharding request.
-type reshardRequest struct {
+// parsedReshardRequest is a checked resharding request.
+type parsedReshardRequest struct {
 	Namespace  string
 	Provenance Provenance
 	Pattern    catalog.KeyPattern
@@ -151,7 +151,7 @@ type reshardRequest struct {
 }
 
 // start starts an operation, or joins a running one with the same request. An event calls done once.
-func (rs *Reshardings) start(plan reshardRequest, done func(error)) {
+func (rs *Reshardings) start(plan parsedReshardRequest, done func(error)) {
 	if err := rs.faults.checkReachesShards(configShard); err != nil {
 		rs.clock.After(0, func() { done(err) })
 		return

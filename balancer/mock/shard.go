@@ -183,7 +183,7 @@ func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, indexFi
 		for record, key := range entries {
 			end := 0
 			for range fields {
-				end += keyorder.Size(key[end:])
+				end += keyorder.EncodedSize(key[end:])
 			}
 			if !yield(record, key[:end]) {
 				return

@@ -14,15 +14,15 @@ import (
 // Removal is the state of a shard removal (rules/03-commands §1.5).
 type Removal struct {
 	Shard catalog.ShardID
-	// Started reports whether this call has started the removal, Completed whether the shard is removed.
-	Started, Completed  bool
-	Chunks, JumboChunks int64
+	// JustStarted reports whether this call has started the removal, Completed whether the shard is removed.
+	JustStarted, Completed bool
+	Chunks, JumboChunks    int64
 	// Databases have the shard as their primary. Collections are the tracked unsharded collections on
 	// the shard.
 	Databases, Collections []string
-	// Cleaning reports whether a drained config server still has pending range deletions or a collection
+	// NotClean reports whether a drained config server still has pending range deletions or a collection
 	// with documents.
-	Cleaning         bool
+	NotClean         bool
 	PendingDeletions int64
 	FirstNonEmpty    string
 }
@@ -48,9 +48,9 @@ func (m *Membership) removeStep(shard catalog.Shard) (Removal, error) {
 	r := m.DrainingStatus(shard)
 	switch {
 	case !shard.Draining:
-		r.Started = true
+		r.JustStarted = true
 		return r, m.markDraining(shard)
-	case !r.IsEmpty() || r.Cleaning:
+	case !r.IsEmpty() || r.NotClean:
 		return r, nil
 	}
 	r.Completed = true
@@ -135,7 +135,7 @@ func (m *Membership) checkConfigShardClean(r *Removal) {
 	s := m.shards[configShard]
 	if m.release.DropsOrphansOfConfig() {
 		r.PendingDeletions = int64(s.countUnready())
-		r.Cleaning = r.PendingDeletions > 0 && !m.bugs.DropsUnreadyDeletions
+		r.NotClean = r.PendingDeletions > 0 && !m.bugs.DropsUnreadyDeletions
 		return
 	}
 	r.PendingDeletions = int64(len(s.deletions))
@@ -144,7 +144,7 @@ func (m *Membership) checkConfigShardClean(r *Removal) {
 			r.FirstNonEmpty = ns
 		}
 	}
-	r.Cleaning = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
+	r.NotClean = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
 }
 
 // Since 8.3 each step of a removal has its own command (rules/03-commands §1.5). The methods below
@@ -236,7 +236,7 @@ func (m *Membership) CommitRemoval(shard catalog.Shard) error {
 			"to the highest FCV to perform this operation.")
 	}
 	status := m.DrainingStatus(shard)
-	if !shard.Draining || !status.IsEmpty() || status.Cleaning || len(m.CollectionsToMove(shard.ID)) > 0 {
+	if !shard.Draining || !status.IsEmpty() || status.NotClean || len(m.CollectionsToMove(shard.ID)) > 0 {
 		command := "shardDrainingStatus"
 		if shard.ID == configShard {
 			command = "getTransitionToDedicatedConfigServerStatus"

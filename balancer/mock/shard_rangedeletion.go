@@ -99,12 +99,12 @@ func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	if task.timing == deletionDelayed {
 		delay = rd.parameters.Seconds("orphanCleanupDelaySecs")
 	}
-	rd.delete(s, task, delay, nil)
+	rd.scheduleDeletion(s, task, delay, nil)
 }
 
-// delete deletes a task's documents in batches and removes the task. Then it calls then, if it is not
+// scheduleDeletion deletes a task's documents in batches and removes the task. Then it calls then, if it is not
 // nil.
-func (rd *RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
+func (rd *RangeDeleter) scheduleDeletion(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
 	task.ready = true
 	rd.scheduleBatch(delay, s, task, then)
 }

@@ -129,7 +129,7 @@ func (st *Statistics) configCollection(ns string) []LocalStats {
 		for _, table := range st.config.allTables() {
 			stats.Docs += int64(table.Len())
 		}
-		stats.Bytes = stats.Docs * chunkBytes
+		stats.Bytes = stats.Docs * chunkDocBytes
 		for _, spec := range st.configChunks.format().indexes() {
 			stats.Indexes = append(stats.Indexes, spec.Name)
 		}
@@ -141,8 +141,8 @@ func (st *Statistics) configCollection(ns string) []LocalStats {
 	return []LocalStats{stats}
 }
 
-// chunkBytes is the approximate size of a document of config.chunks.
-const chunkBytes = 200
+// chunkDocBytes is the approximate size of a document of config.chunks.
+const chunkDocBytes = 200
 
 // cappedBytes returns the size limit of a capped collection of the config server, 0 for other
 // collections.
@@ -267,7 +267,7 @@ func (ms *Migrations) List() []MigrationInfo {
 		info := MigrationInfo{
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
-			Started: m.steps.began, Step: len(m.steps.donor), RecipientStep: len(m.steps.recipient), Op: m.op,
+			Started: m.steps.began, Step: len(m.steps.donor), RecipientStep: len(m.steps.recipient), Op: m.opID,
 			Waiting: m.awaitsRecipient(), Killed: m.killed,
 		}
 		if len(m.waiters) > 0 {
@@ -333,8 +333,8 @@ func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Fil
 	return []Read{rq.env.locator.capture(target{docs: l.docs, shard: rq.env.shards[id], local: l})}, nil
 }
 
-// OwnRead returns a read of documents that only a member has and the cluster does not store.
-func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
+// MemberOnlyRead returns a read of documents that only a member has and the cluster does not store.
+func (rq *Request) MemberOnlyRead(id catalog.ShardID, docs *store.Collection) Read {
 	r := rq.env.locator.capture(target{docs: docs})
 	r.Shard, r.Host = id, rq.env.addresses.HostOf(id)
 	return r

@@ -45,12 +45,12 @@ type runningWorkload struct {
 	*workload.Workload
 	rand      *rand.Rand
 	doneUntil time.Time // time up to which the work is done
-	// perChunk and scattered are the results of ExpectedRates. They are kept as long as neither the table nor
+	// chunkRates and scattered are the results of ExpectedRates. They are kept as long as neither the table nor
 	// the time changes them.
-	perChunk  []workload.Counts
-	scattered float64
-	table     *catalog.RoutingTable
-	rate      float64
+	chunkRates    []workload.Counts
+	scatteredRate float64
+	table         *catalog.RoutingTable
+	rate          float64
 }
 
 const (
@@ -121,18 +121,18 @@ func (ws *Workloads) CatchUp() {
 
 func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable, from, to time.Time) {
 	if w.table != table || w.HotRangeDrift != "" {
-		w.perChunk, w.scattered = w.ExpectedRates(table, to)
+		w.chunkRates, w.scatteredRate = w.ExpectedRates(table, to)
 		w.table, w.rate = table, w.RateAt(to)
 	}
 	seconds := to.Sub(from).Seconds() * w.RateAt(to) / w.rate
 	work := Work{Namespace: w.Namespace, From: from, To: to, Counts: map[catalog.ShardID]workload.Counts{}}
 	n := func(perSecond float64) float64 { return float64(workload.Poisson(w.rand, perSecond*seconds)) }
 	for _, id := range table.Owners() {
-		work.Counts[id] = workload.Counts{Reads: n(w.scattered)}
+		work.Counts[id] = workload.Counts{Reads: n(w.scatteredRate)}
 	}
 	i := 0
 	for chunk := range table.All() {
-		of, sum := w.perChunk[i], work.Counts[chunk.Shard]
+		of, sum := w.chunkRates[i], work.Counts[chunk.Shard]
 		i++
 		inserts, deletes := n(of.Inserts), n(of.Deletes)
 		sum.Reads += n(of.Reads)

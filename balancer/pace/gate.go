@@ -253,7 +253,7 @@ func (g *Gate) localObstacleLocked(m Move) (*obstacle, error) {
 	if r := g.rules; r.MaxBytes > 0 && g.runningMoves > 0 && !m.MovesNothing &&
 		g.claimed.Bytes+g.possibleExcessBytes+m.Bytes > r.MaxBytes {
 		return &obstacle{
-			reason: WaitLimit, left: limitPollInterval,
+			reason: WaitMovesUnderWay, left: limitPollInterval,
 			text: fmt.Sprintf("the moves under way may reach the limit of %s", humanize.Bytes(r.MaxBytes)),
 		}, nil
 	}

@@ -105,11 +105,11 @@ func TestRoomAfterDeletions(t *testing.T) {
 		deleted := time.Now().Add(time.Hour + 5*time.Minute)
 		volumes := func(context.Context, Move) (VolumeRoom, error) {
 			if time.Now().Before(deleted) {
-				return VolumeRoom{Orphans: 10, Shortfall: func(bytes int64) int64 { return bytes }}, nil
+				return VolumeRoom{OrphanDocs: 10, Shortfall: func(bytes int64) int64 { return bytes }}, nil
 			}
 			return VolumeRoom{Shortfall: func(int64) int64 { return 0 }}, nil
 		}
-		g := NewGate(Rules{DiskLimit: 0.9}, wall{}, WithVolumes(volumes))
+		g := NewGate(Rules{DiskLimit: 0.9}, wall{}, WithRoomReader(volumes))
 		if waited := mustEnter(t, g, move("a", "b", 10)); waited < time.Hour {
 			t.Errorf("waited %v", waited)
 		}
@@ -120,8 +120,8 @@ func TestRoomAfterDeletions(t *testing.T) {
 func TestUnknownVolume(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		lacks := int64(math.MaxInt64)
-		g := NewGate(Rules{DiskLimit: 0.9}, wall{}, WithVolumes(func(context.Context, Move) (VolumeRoom, error) {
-			return VolumeRoom{Shortfall: func(int64) int64 { return lacks }, Orphans: 3}, nil
+		g := NewGate(Rules{DiskLimit: 0.9}, wall{}, WithRoomReader(func(context.Context, Move) (VolumeRoom, error) {
+			return VolumeRoom{Shortfall: func(int64) int64 { return lacks }, OrphanDocs: 3}, nil
 		}))
 		began := time.Now()
 		refused(t, g, move("a", "b", 1), "the size of the volume of shard b is not known")

@@ -52,10 +52,10 @@ func (g *Gate) readHoldObstacleNow(ctx context.Context, refused bool) (*obstacle
 	return nil, nil
 }
 
-// CheckRefusal reports whether an error is not a failure of the move, because the run is held, which is
+// MustReenter reports whether an error is not a failure of the move, because the run is held, which is
 // checked immediately, or because a server was overloaded. The caller leaves with ErrNotBegun and
 // enters again.
-func (g *Gate) CheckRefusal(ctx context.Context, err error) bool {
+func (g *Gate) MustReenter(ctx context.Context, err error) bool {
 	if g.noteOverload(err) {
 		return true
 	}

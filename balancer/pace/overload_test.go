@@ -22,7 +22,7 @@ func TestOverload(t *testing.T) {
 			t.Errorf("waited %s", waited)
 		}
 		for i, ms := range []int{100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000} {
-			if !g.CheckRefusal(t.Context(), err) {
+			if !g.MustReenter(t.Context(), err) {
 				t.Fatal("it is a failure")
 			}
 			g.Leave(move("a", "b", 1), ErrNotBegun)
@@ -38,10 +38,10 @@ func TestOverload(t *testing.T) {
 		// What is not a move waits, too, and the server may name the delay.
 		err.Extra = bson.D{{Key: "baseBackoffMS", Value: int32(3000)}}
 		began := time.Now()
-		if !g.CheckRefusal(t.Context(), err) || g.AwaitUnheld(t.Context()) != nil || time.Since(began) != 3*time.Second {
+		if !g.MustReenter(t.Context(), err) || g.AwaitUnheld(t.Context()) != nil || time.Since(began) != 3*time.Second {
 			t.Errorf("waited %s", time.Since(began))
 		}
-		if g.CheckRefusal(t.Context(), mongoerr.New(mongoerr.TemporarilyUnavailable, "x")) {
+		if g.MustReenter(t.Context(), mongoerr.New(mongoerr.TemporarilyUnavailable, "x")) {
 			t.Error("another error is not an overload")
 		}
 	})

@@ -16,17 +16,17 @@ type VolumeRoom struct {
 	// Shortfall returns how many bytes are missing on the volume to store the given number of bytes of
 	// the collection; 0 if there is room, MaxInt64 if the volume is not known.
 	Shortfall func(bytes int64) int64
-	// CountedBytes is the number of bytes that the donor has counted in the range of a WholeRange move;
+	// DonorRangeBytes is the number of bytes that the donor has counted in the range of a WholeRange move;
 	// 0 if the donor was not asked, or did not answer.
-	CountedBytes int64
-	// Orphans is the number of documents of the collection that the recipient has yet to delete, which
+	DonorRangeBytes int64
+	// OrphanDocs is the number of documents of the collection that the recipient has yet to delete, which
 	// makes room for other documents of the collection.
-	Orphans int64
+	OrphanDocs int64
 }
 
-// WithVolumes sets the function that reads the free space of a move's recipient. Without it, a disk
+// WithRoomReader sets the function that reads the free space of a move's recipient. Without it, a disk
 // limit admits no move.
-func WithVolumes(read func(context.Context, Move) (VolumeRoom, error)) Option {
+func WithRoomReader(read func(context.Context, Move) (VolumeRoom, error)) Option {
 	return func(g *Gate) { g.readRoom = read }
 }
 
@@ -51,8 +51,8 @@ func (g *Gate) readSpaceObstacle(ctx context.Context, m *Move) (*obstacle, error
 	g.mu.Lock()
 	unseen := g.arriving.unseenBytes(m.To, g.clock.Now())
 	g.mu.Unlock()
-	if room.CountedBytes > 0 {
-		m.RoomBytes = room.CountedBytes
+	if room.DonorRangeBytes > 0 {
+		m.RoomBytes = room.DonorRangeBytes
 	}
 	need := m.roomBytes()
 	lacks := room.Shortfall(need + unseen)
@@ -62,9 +62,9 @@ func (g *Gate) readSpaceObstacle(ctx context.Context, m *Move) (*obstacle, error
 	case unseen > 0 && room.Shortfall(need) == 0:
 		return &obstacle{reason: WaitDisk, left: busyPollInterval, text: fmt.Sprintf(
 			"waiting until the volume of shard %s shows what it has received", m.To)}, nil
-	case room.Orphans > 0 && lacks < math.MaxInt64: // a volume of unknown size stays unknown
+	case room.OrphanDocs > 0 && lacks < math.MaxInt64: // a volume of unknown size stays unknown
 		return &obstacle{reason: WaitDisk, left: busyPollInterval, text: fmt.Sprintf("%s; it has yet to delete %s of %s",
-			g.noSpaceText(m, lacks), humanize.Count(room.Orphans, "orphaned document"), m.Namespace)}, nil
+			g.noSpaceText(m, lacks), humanize.Count(room.OrphanDocs, "orphaned document"), m.Namespace)}, nil
 	}
 	return nil, &RunOverError{Why: g.noSpaceText(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
 }

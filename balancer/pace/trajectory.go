@@ -59,9 +59,9 @@ const (
 	lastingUncertainty = 0.25
 	// nineInTen is the number of standard deviations that contain nine in ten values.
 	nineInTen = 1.645
-	// maxParts is the maximum number of parts into which a trajectory is divided to measure their
+	// maxTrajectoryParts is the maximum number of parts into which a trajectory is divided to measure their
 	// variation.
-	maxParts = 16
+	maxTrajectoryParts = 16
 )
 
 // timeToGo returns how long the remaining amount takes, as seen at a time of the trajectory.
@@ -85,7 +85,7 @@ func (t *trajectory) timeToGo(left float64, now time.Duration) (DurationRange, b
 // spread returns the standard deviation of the logarithm of the pace of parts of the trajectory, and
 // the number of parts.
 func (t *trajectory) spread(rate float64) (float64, int) {
-	parts := min(maxParts, len(t.marks))
+	parts := min(maxTrajectoryParts, len(t.marks))
 	squares, seen := assumptionWeight*assumedSpread*assumedSpread, 0.0
 	var before mark
 	for i := range parts {

@@ -14,22 +14,22 @@ type Reason string
 
 // The reasons.
 const (
-	WaitBetweenMoves Reason = "pause"    // after the last move
-	WaitFailures     Reason = "failures" // after failures
-	WaitWindow       Reason = "window"
-	WaitNoAnswer     Reason = "no answer" // the cluster does not answer
-	WaitCondition    Reason = "condition" // the condition of --pause-when holds
-	WaitLimit        Reason = "limit"     // running moves may reach a limit
-	WaitPaused       Reason = "freeze"    // a user has paused or frozen the runs
-	WaitDisk         Reason = "disk"      // the recipient's volume has no room yet
-	WaitOverload     Reason = "overload"  // a server rejects commands as overloaded
+	WaitBetweenMoves  Reason = "pause"    // after the last move
+	WaitFailures      Reason = "failures" // after failures
+	WaitWindow        Reason = "window"
+	WaitNoAnswer      Reason = "no answer" // the cluster does not answer
+	WaitCondition     Reason = "condition" // the condition of --pause-when holds
+	WaitMovesUnderWay Reason = "limit"     // running moves may reach a limit
+	WaitPaused        Reason = "freeze"    // a user has paused or frozen the runs
+	WaitDisk          Reason = "disk"      // the recipient's volume has no room yet
+	WaitOverload      Reason = "overload"  // a server rejects commands as overloaded
 	// NotReported is not a wait. It reports that no member reports a quantity of the condition.
 	NotReported Reason = "notReported"
 )
 
 // WaitReasons returns the reasons for which moves wait.
 func WaitReasons() []Reason {
-	return []Reason{WaitBetweenMoves, WaitFailures, WaitWindow, WaitNoAnswer, WaitCondition, WaitLimit, WaitPaused,
+	return []Reason{WaitBetweenMoves, WaitFailures, WaitWindow, WaitNoAnswer, WaitCondition, WaitMovesUnderWay, WaitPaused,
 		WaitDisk, WaitOverload}
 }
 
@@ -59,8 +59,8 @@ func (w *wait) waitedTime(now time.Time) time.Duration {
 	return w.total
 }
 
-// minReportedWait is the shortest wait after failures that is reported.
-const minReportedWait = 10 * time.Second
+// minReportedFailureWait is the shortest wait after failures that is reported.
+const minReportedFailureWait = 10 * time.Second
 
 // startWait begins a wait.
 func (g *Gate) startWait(o *obstacle) {
@@ -99,7 +99,7 @@ func (g *Gate) addWaiter(o *obstacle) bool {
 	if w.waiters++; w.waiters == 1 {
 		w.since = g.clock.Now()
 	}
-	if w.reported || o.text == "" || o.reason == WaitFailures && o.left < minReportedWait {
+	if w.reported || o.text == "" || o.reason == WaitFailures && o.left < minReportedFailureWait {
 		return false
 	}
 	w.reported, w.text = true, o.text

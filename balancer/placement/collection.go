@@ -79,8 +79,9 @@ func (c *Collection) findMisplaced(expected ...catalog.ShardID) (list []Finding)
 		if slices.Contains(expected, h.Shard) || len(expected) == 0 || expected[0] == "" {
 			continue
 		}
-		f := c.newFinding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, but it belongs only on %s",
-			h.Shard, humanize.Count(h.Docs, "document"), expected[0]), commandsForMisplaced(c.Namespace, h))
+		f := c.newFinding(CollectionMisplaced, []catalog.ShardID{h.Shard},
+			fmt.Sprintf("%s has it, with %s, but it belongs only on %s",
+				h.Shard, humanize.Count(h.Docs, "document"), expected[0]), commandsForMisplaced(c.Namespace, h))
 		f.Count = max(1, h.Docs)
 		list = append(list, f)
 	}
@@ -112,7 +113,7 @@ func (c *Collection) findAbsent(owning []Holding) (list []Finding) {
 	for _, id := range c.Owners {
 		has := slices.ContainsFunc(owning, func(h Holding) bool { return h.Shard == id })
 		if !has && !slices.Contains(c.Unreadable, id) {
-			list = append(list, c.newFinding(Absent, []catalog.ShardID{id},
+			list = append(list, c.newFinding(CollectionAbsent, []catalog.ShardID{id},
 				fmt.Sprintf("%s owns chunks of it and has no such collection", id), commandsForAbsent(c.Namespace)))
 		}
 	}
@@ -181,7 +182,7 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 			if i < 0 {
 				return nil
 			}
-			if hasSimpleCollation(h.Indexes[i]) { // listed from 9.0 on, but not by shards of older releases
+			if namesSimpleCollation(h.Indexes[i]) { // listed from 9.0 on, but not by shards of older releases
 				return withoutFields(h.Indexes[i], "v", "ns", "background", "collation")
 			}
 			return withoutFields(h.Indexes[i], "v", "ns", "background")

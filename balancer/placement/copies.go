@@ -13,8 +13,8 @@ import (
 type RangeDeletion struct {
 	UUID     bson.Binary
 	Min, Max catalog.Key
-	// Since is when the migration of the range began; zero if the time is unknown.
-	Since bson.Timestamp
+	// MigrationBegan is when the migration of the range began; zero if the time is unknown.
+	MigrationBegan bson.Timestamp
 }
 
 // Copy is a document on a shard: at least its _id and the fields of the shard key.
@@ -53,8 +53,8 @@ type Judge struct {
 // Verdict describes the copies with one _id.
 type Verdict struct {
 	States []CopyState // of each copy
-	// Since is when the earliest migration began whose range deletion covers a lone copy.
-	Since bson.Timestamp
+	// MigrationBegan is when the earliest migration began whose range deletion covers a lone copy.
+	MigrationBegan bson.Timestamp
 }
 
 // Classify classifies all copies with one _id on all shards.
@@ -65,12 +65,12 @@ func (j *Judge) Classify(copies []Copy) Verdict {
 		state, since := j.classifyCopy(c)
 		v.States[i] = state
 		owned = owned || state == Owned
-		if state == AwaitingDeletion && (v.Since.IsZero() || since.Compare(v.Since) < 0) {
-			v.Since = since
+		if state == AwaitingDeletion && (v.MigrationBegan.IsZero() || since.Compare(v.MigrationBegan) < 0) {
+			v.MigrationBegan = since
 		}
 	}
 	if owned {
-		v.Since = bson.Timestamp{}
+		v.MigrationBegan = bson.Timestamp{}
 		return v
 	}
 	for i, s := range v.States {
@@ -101,7 +101,7 @@ func (j *Judge) classifyCopy(c Copy) (CopyState, bson.Timestamp) {
 	end := j.Pattern.GlobalMax()
 	for _, d := range j.Deletions[c.Shard] {
 		if d.UUID.Equal(j.UUID) && d.Min.CompareBytes(key) <= 0 && (d.Max.CompareBytes(key) > 0 || d.Max.Equal(end)) {
-			return AwaitingDeletion, d.Since
+			return AwaitingDeletion, d.MigrationBegan
 		}
 	}
 	return Stray, bson.Timestamp{}

@@ -30,10 +30,10 @@ const (
 	OptionsDiffer FindingKind = "options-differ"
 	// UUIDDiffers: a shard has a collection of that name with another UUID than the config database.
 	UUIDDiffers FindingKind = "uuid-differs"
-	// Misplaced: a shard has a collection that belongs only on other shards.
-	Misplaced FindingKind = "misplaced"
-	// Absent: a shard owns chunks of a collection that does not exist on the shard.
-	Absent FindingKind = "absent"
+	// CollectionMisplaced: a shard has a collection that belongs only on other shards.
+	CollectionMisplaced FindingKind = "misplaced"
+	// CollectionAbsent: a shard owns chunks of a collection that does not exist on the shard.
+	CollectionAbsent FindingKind = "absent"
 	// ChunkGap and ChunkOverlap: keys in no chunk, or in two chunks. ChunkInvalid: a chunk whose bounds
 	// are no valid range of keys, or whose shard does not exist.
 	ChunkGap     FindingKind = "chunk-gap"
@@ -54,9 +54,10 @@ const (
 
 // Kinds returns all kinds, the most severe first.
 func Kinds() []FindingKind {
-	return []FindingKind{Lone, ChunkGap, ChunkOverlap, ChunkInvalid, UUIDDiffers, Absent, DuplicateID,
+	return []FindingKind{Lone, ChunkGap, ChunkOverlap, ChunkInvalid, UUIDDiffers, CollectionAbsent, DuplicateID,
 		DuplicateKey, Unplaced,
-		Orphan, Misplaced, IndexMissing, IndexDiffers, OptionsDiffer, ZoneInvalid, ZoneOverlap, ZoneEmpty, ZoneEndsEarly,
+		Orphan, CollectionMisplaced, IndexMissing, IndexDiffers, OptionsDiffer, ZoneInvalid, ZoneOverlap, ZoneEmpty,
+		ZoneEndsEarly,
 		CountDiffers, OtherInconsistency}
 }
 

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// maxRanges is the maximum number of ranges that a finding names.
-const maxRanges = 5
+// maxNamedRanges is the maximum number of ranges that a finding names.
+const maxNamedRanges = 5
 
 // Owners maps keys to the shards that own them. Adjacent chunks of one shard form one range.
 type Owners struct {
@@ -139,9 +139,9 @@ func (r *OwnersBuilder) addFinding(k FindingKind, what string) {
 	switch {
 	case f.Count == 1:
 		f.Text = chunkTexts[k] + what
-	case f.Count <= maxRanges:
+	case f.Count <= maxNamedRanges:
 		f.Text += "; " + what
-	case f.Count == maxRanges+1:
+	case f.Count == maxNamedRanges+1:
 		f.Text += "; and more"
 	}
 }

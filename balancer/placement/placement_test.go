@@ -177,7 +177,7 @@ func TestZones(t *testing.T) {
 func TestJudge(t *testing.T) {
 	owners, _ := read(t, span{nil, 10, "a"}, span{20, nil, "b"})
 	j := Judge{Pattern: pattern(t, "x"), UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]RangeDeletion{
-		"b": {{UUID: someUUID, Min: at(t, 0), Max: at(t, 5), Since: bson.Timestamp{T: 7}}},
+		"b": {{UUID: someUUID, Min: at(t, 0), Max: at(t, 5), MigrationBegan: bson.Timestamp{T: 7}}},
 		"a": {{UUID: bson.Binary{Data: []byte("another")}, Min: at(t, 20), Max: at(t, 30)}},
 	}}
 	copyOf := func(shard catalog.ShardID, x any) Copy {
@@ -205,8 +205,8 @@ func TestJudge(t *testing.T) {
 		if !slices.Equal(v.States, c.want) || v.IsSound() != c.sound {
 			t.Errorf("%s: %v, sound %v", c.name, v.States, v.IsSound())
 		}
-		if v.HasState(LoneAwaitingDeletion) != (v.Since.T == 7) {
-			t.Errorf("%s: since %v", c.name, v.Since)
+		if v.HasState(LoneAwaitingDeletion) != (v.MigrationBegan.T == 7) {
+			t.Errorf("%s: since %v", c.name, v.MigrationBegan)
 		}
 	}
 }

@@ -51,8 +51,8 @@ func beginsWithInAnyOrder(key bson.Raw, fields []string) bool {
 	return true
 }
 
-// hasSimpleCollation reports whether an index has the simple collation.
-func hasSimpleCollation(spec bson.Raw) bool {
+// namesSimpleCollation reports whether an index has the simple collation.
+func namesSimpleCollation(spec bson.Raw) bool {
 	locale, _ := spec.Lookup("collation", "locale").StringValueOK()
 	return locale == "simple"
 }
@@ -61,7 +61,7 @@ func hasSimpleCollation(spec bson.Raw) bool {
 // the simple one. It is without its version, because a server refuses the version of another server.
 func CollationOf(spec bson.Raw) bson.Raw {
 	collation, given := spec.Lookup("collation").DocumentOK()
-	if !given || hasSimpleCollation(spec) {
+	if !given || namesSimpleCollation(spec) {
 		return nil
 	}
 	return withoutFields(collation, "version")

@@ -132,8 +132,8 @@ func carriedOut(
 		if splits := policy.ZoneSplits(c.Namespace, c.Table, c.Zones); len(splits) > 0 {
 			t.Errorf("%s is still to be split at %v", c.Namespace, splits[0].Points)
 		}
-		if c.Reported == nil || !c.Reported.Compliant { // a dry run of the mock's own policy
-			t.Errorf("%s: %+v", c.Namespace, c.Reported)
+		if c.ReportedStatus == nil || !c.ReportedStatus.Compliant { // a dry run of the mock's own policy
+			t.Errorf("%s: %+v", c.Namespace, c.ReportedStatus)
 		}
 	}
 	if again.Totals.Moves > 0 {

@@ -58,14 +58,14 @@ type mark struct {
 // failurePeriod is a period of failures without a step.
 type failurePeriod struct {
 	since, until time.Time
-	round        int // of the first failure
+	firstRound   int // of the first failure
 	last         error
 }
 
 func newBuilder(sc *input, o Options) *builder {
 	b := &builder{o: o, input: sc}
 	b.holdings = b.initialHoldings()
-	b.plan = &Plan{Format: FormatVersion, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits,
+	b.plan = &Plan{Format: FormatVersion, Goal: o.Goal, SizeModel: o.Model.Name, Seed: o.Seed, Limits: o.Limits,
 		Steps: []Step{}}
 	for _, shard := range sc.start.Shards() {
 		b.plan.Shards = append(b.plan.Shards, ShardChange{Shard: shard.ID, Before: b.holdings[shard.ID]})
@@ -105,7 +105,7 @@ func (b *builder) addEvent(e sim.Event) {
 		b.addStep(Step{Kind: Merge, Chunks: e.Chunks}, e)
 	case sim.MoveFailed:
 		if b.failures.since.IsZero() {
-			b.failures = failurePeriod{since: e.Ended, round: b.engineRound}
+			b.failures = failurePeriod{since: e.Ended, firstRound: b.engineRound}
 		}
 		b.failures.until, b.failures.last = e.Ended, e.Err
 	case sim.PhaseEntered:
@@ -231,5 +231,5 @@ func (b *builder) isGoalReached() bool {
 
 func (b *builder) isStuck() bool {
 	t := b.failures
-	return !t.since.IsZero() && b.engineRound-t.round >= maxFailedRounds && t.until.Sub(t.since) >= minStuckTime
+	return !t.since.IsZero() && b.engineRound-t.firstRound >= maxFailedRounds && t.until.Sub(t.since) >= minStuckTime
 }

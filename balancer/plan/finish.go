@@ -17,14 +17,14 @@ func (b *builder) finish() (*Plan, error) {
 		p.Shards[i].After = b.holdings[p.Shards[i].Shard]
 	}
 	p.Left = b.leftFindings()
-	b.noteGuesses()
+	b.noteGuessedCuts()
 	p.ReachesGoal = !slices.ContainsFunc(p.Left, b.preventsGoal)
 	return p, p.setIDs()
 }
 
-// noteGuesses adds a note with the collections whose chunks are split although the distribution of
+// noteGuessedCuts adds a note with the collections whose chunks are split although the distribution of
 // their keys is not known.
-func (b *builder) noteGuesses() {
+func (b *builder) noteGuessedCuts() {
 	var guessed []string
 	for _, s := range b.plan.Steps {
 		c := b.input.start.Collection(s.Namespace)
@@ -78,7 +78,7 @@ func (b *builder) leftFindings() []diagnosis.Finding {
 	if b.o.Goal.Kind == Drain {
 		about.Shard = b.o.Goal.Shard
 	}
-	answer := diagnosis.Why(diagnosis.WithBalancerOn(b.endSnapshot), about)
+	answer := diagnosis.Why(diagnosis.IdleWithBalancerOn(b.endSnapshot), about)
 	for _, f := range slices.Concat(answer.Symptoms, answer.Causes) {
 		said := slices.ContainsFunc(list, func(have diagnosis.Finding) bool {
 			return have.Code == f.Code && have.Scope == f.Scope

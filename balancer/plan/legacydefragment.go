@@ -26,8 +26,8 @@ func (b *builder) addLegacyDefragmentation() {
 
 // packedCollection is a collection whose chunks are being merged.
 type packedCollection struct {
-	coll  *catalog.CollectionState
-	limit int64
+	coll      *catalog.CollectionState
+	chunkSize int64
 	// mayReceive reports whether a shard may receive chunks of a zone.
 	mayReceive func(zone string, id catalog.ShardID) bool
 	builder    *builder
@@ -48,13 +48,13 @@ func (b *builder) packCollection(c *catalog.CollectionState) []Step {
 		return nil
 	}
 	p := &packedCollection{
-		coll: c, limit: c.ChunkSize(b.input.start.Settings()),
+		coll: c, chunkSize: c.ChunkSize(b.input.start.Settings()),
 		shardBytes: map[catalog.ShardID]int64{}, builder: b,
 		mayReceive: func(zone string, id catalog.ShardID) bool {
 			return slices.Contains(eligibleShards(b.input.start, zone), id)
 		},
 	}
-	contents := b.o.Model.Contents(c, p.limit)
+	contents := b.o.Model.Contents(c, p.chunkSize)
 	for chunk := range c.Table.All() {
 		amount := contents(chunk)
 		p.shardBytes[chunk.Shard] += amount.Bytes
@@ -98,7 +98,7 @@ func (p *packedCollection) addMergeStep(i, chunks int, why string) {
 // canMerge reports whether two adjacent cells may be merged.
 func (p *packedCollection) canMerge(i, j int) bool {
 	x, y := p.cells[i], p.cells[j]
-	return !x.jumbo && !y.jumbo && x.zone == y.zone && x.bytes+y.bytes <= p.limit
+	return !x.jumbo && !y.jumbo && x.zone == y.zone && x.bytes+y.bytes <= p.chunkSize
 }
 
 // unite merges the later of two adjacent cells into the earlier one.
@@ -135,7 +135,7 @@ func (p *packedCollection) joinSmallCells() {
 
 // addIfSmall adds a cell to those that are waiting if it is small.
 func (p *packedCollection) addIfSmall(waiting *btree.BTreeG[smallCell], i int) {
-	if c := p.cells[i]; !c.merged && c.bytes <= p.limit/smallDivisor {
+	if c := p.cells[i]; !c.merged && c.bytes <= p.chunkSize/smallDivisor {
 		waiting.Set(smallCell{c.bytes, i})
 	}
 }

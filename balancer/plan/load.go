@@ -27,7 +27,7 @@ func (b *builder) addLoadSteps() {
 	steps := make([]Step, 0, len(d.Steps))
 	for _, s := range d.Steps {
 		step := Step{Kind: Move, Namespace: s.Namespace, From: s.From, To: s.To, Min: s.Min, Max: s.Max, Bytes: s.Bytes,
-			Why: fmt.Sprintf("It has %.0f%% of the load that a shard has on average.", s.OfMean*100)}
+			Why: fmt.Sprintf("It has %.0f%% of the load that a shard has on average.", s.LoadOfMean*100)}
 		if !s.Point.IsZero() {
 			step.Kind, step.Points = Split, []catalog.Key{s.Point}
 			step.Why = "It has more load than another shard may take as a whole."

@@ -25,10 +25,10 @@ type Plan struct {
 	Goal  Goal  `json:"goal"`
 	// Undoes is the journal whose steps the goal Undo reverts.
 	Undoes string `json:"undoes,omitzero"`
-	// Model is the name of the model of chunk contents from which sizes are computed. Seed is the seed
+	// SizeModel is the name of the model of chunk contents from which sizes are computed. Seed is the seed
 	// of its random choices.
-	Model string `json:"model"`
-	Seed  uint64 `json:"seed,omitzero"`
+	SizeModel string `json:"model"`
+	Seed      uint64 `json:"seed,omitzero"`
 	// Limits are the limits of the plan.
 	Limits Limits `json:"limits,omitzero"`
 	Steps  []Step `json:"steps"`

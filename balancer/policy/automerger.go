@@ -32,7 +32,7 @@ type AutoMerger struct {
 	enabled     bool
 	round       int // current round; results of older rounds are ignored
 	began       time.Time
-	needsWork   bool // the round has not got its work yet
+	lacksWork   bool // the round has not got its work yet
 	ended       bool
 	outstanding int
 	work        []MergeWork
@@ -78,7 +78,7 @@ func (m *AutoMerger) Disable() []MergerEvent {
 
 func (m *AutoMerger) begin(now time.Time) MergerEvent {
 	m.round++
-	m.began, m.needsWork, m.ended, m.work, m.outstanding = now, true, false, nil, 0
+	m.began, m.lacksWork, m.ended, m.work, m.outstanding = now, true, false, nil, 0
 	return MergerStarts
 }
 
@@ -91,8 +91,8 @@ func (m *AutoMerger) BeginDueRound(now time.Time, interval time.Duration) []Merg
 	return []MergerEvent{m.begin(now)}
 }
 
-// NeedsWork reports whether the round needs its work (SetWork).
-func (m *AutoMerger) NeedsWork() bool { return m.enabled && m.needsWork }
+// LacksWork reports whether the round needs its work (SetWork).
+func (m *AutoMerger) LacksWork() bool { return m.enabled && m.lacksWork }
 
 // SetWork sets the work of the round, by shard in ascending order.
 func (m *AutoMerger) SetWork(work []MergeWork) { m.work = work }
@@ -102,8 +102,8 @@ func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 	if !m.enabled {
 		return StreamAction{}, false, nil
 	}
-	throttle := m.needsWork
-	m.needsWork = false
+	throttle := m.lacksWork
+	m.lacksWork = false
 	if m.outstanding >= maxOutstandingMergeAll {
 		return StreamAction{}, false, nil
 	}
@@ -131,12 +131,12 @@ func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 
 // RecordMergeResult records the result of a merge, and reports whether another merge may start. Results of an
 // older round are ignored; in the server they could block the policy.
-func (m *AutoMerger) RecordMergeResult(a StreamAction, r ActionResult) (wake bool) {
+func (m *AutoMerger) RecordMergeResult(a StreamAction, r StreamActionResult) (wake bool) {
 	if a.round != m.round {
 		return false
 	}
 	m.outstanding--
-	if r.Err == nil && r.Merged > 0 || mongoerr.Is(r.Err, mongoerr.ConflictingOperationInProgress) {
+	if r.Err == nil && r.MergedChunks > 0 || mongoerr.Is(r.Err, mongoerr.ConflictingOperationInProgress) {
 		m.reschedule(a)
 	}
 	return m.outstanding < maxOutstandingMergeAll

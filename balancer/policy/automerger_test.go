@@ -45,7 +45,7 @@ func TestRepliesOfAnOlderRoundDoNotBlock(t *testing.T) {
 	old := request(t, m, "s0", "c", true)
 	m.Disable()
 	m.Enable(scheduled)
-	m.RecordMergeResult(old, ActionResult{Merged: 3})
+	m.RecordMergeResult(old, StreamActionResult{MergedChunks: 3})
 	want(t, "outstanding", m.outstanding, 0)
 	noRequest(t, m, MergerEnds)
 }

@@ -339,8 +339,8 @@ func (sel *selection) belongsToZone(m *roundShard, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
-// initialMigrations is the initial capacity for migrations.
-const initialMigrations = 16
+// initialChosenCapacity is the initial capacity for migrations.
+const initialChosenCapacity = 16
 
 func (sel *selection) addMigration(donor, recipient *roundShard, zone int, c catalog.Chunk, reason Reason, n Numbers) {
 	if sel.why.WantsDecisions() {
@@ -354,7 +354,7 @@ func (sel *selection) addMigration(donor, recipient *roundShard, zone int, c cat
 		force = ForceBalancer
 	}
 	if sel.chosen == nil {
-		sel.chosen = make([]Migration, 0, min(sel.avail.Len()/2, initialMigrations))
+		sel.chosen = make([]Migration, 0, min(sel.avail.Len()/2, initialChosenCapacity))
 	}
 	sel.chosen = append(sel.chosen, Migration{
 		From:              donor.ID,

@@ -300,7 +300,7 @@ func TestNobodyAskedCostsNothing(t *testing.T) {
 		return testing.AllocsPerRun(100, func() {
 			sel := newSelection(sit, NewAvailableShards(sit.Shards), why)
 			sel.addDecision(Decision{Code: NoData})
-			sel.reportPair(BelowThreshold, &sel.roundShards[0], &sel.roundShards[1], 0, Numbers{}, 0)
+			sel.reportRejectedPair(BelowThreshold, &sel.roundShards[0], &sel.roundShards[1], 0, Numbers{}, 0)
 			sel.addMigration(&sel.roundShards[0], &sel.roundShards[1], 0, sit.Table.At(0), ReasonDrain, Numbers{})
 		})
 	}

@@ -195,9 +195,9 @@ func (pa *phaseActor) reply(t *testing.T, step phaseStep) {
 		t.Fatalf("%s is not outstanding", step.Reply)
 	}
 	delete(pa.outstanding, step.Reply)
-	r := ActionResult{Err: step.failure(), MaxReached: step.MaxReached}
+	r := StreamActionResult{Err: step.failure(), MaxReached: step.MaxReached}
 	if step.Size != nil {
-		if err := json.Unmarshal(step.Size, &r.Size); err != nil {
+		if err := json.Unmarshal(step.Size, &r.MeasuredBytes); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -384,7 +384,7 @@ func (c mergerCase) play(t *testing.T) {
 			want(t, "throttled", a.Throttled, step.Throttled)
 			outstanding[text] = a
 		case step.Reply != "":
-			r := ActionResult{Merged: step.Merged}
+			r := StreamActionResult{MergedChunks: step.Merged}
 			if step.Code != 0 {
 				r.Err = mongoerr.New(step.Code, "failed")
 			}

@@ -32,7 +32,7 @@ type Phase interface {
 	NextAction() (StreamAction, bool)
 	// RecordActionResult records the result of an action of this phase. The caller has to store a returned
 	// measurement with the chunk.
-	RecordActionResult(a StreamAction, r ActionResult) (measured *Measurement)
+	RecordActionResult(a StreamAction, r StreamActionResult) (measured *Measurement)
 	// NextMigration returns the next migration between available shards, and takes the shards out of
 	// avail.
 	NextMigration(avail *AvailableShards, now time.Time) (Migration, bool)
@@ -74,9 +74,9 @@ func NewPhase(name PhaseName, s Situation) Phase {
 // finishedPhase is the phase without work.
 type finishedPhase struct{}
 
-func (finishedPhase) Name() PhaseName                                            { return PhaseFinished }
-func (finishedPhase) NextAction() (StreamAction, bool)                           { return StreamAction{}, false }
-func (finishedPhase) RecordActionResult(StreamAction, ActionResult) *Measurement { return nil }
+func (finishedPhase) Name() PhaseName                                                  { return PhaseFinished }
+func (finishedPhase) NextAction() (StreamAction, bool)                                 { return StreamAction{}, false }
+func (finishedPhase) RecordActionResult(StreamAction, StreamActionResult) *Measurement { return nil }
 func (finishedPhase) NextMigration(*AvailableShards, time.Time) (Migration, bool) {
 	return Migration{}, false
 }

@@ -118,7 +118,7 @@ func popSpan(list *[]span) span {
 	return r
 }
 
-func (p *mergeRunsPhase) RecordActionResult(a StreamAction, r ActionResult) *Measurement {
+func (p *mergeRunsPhase) RecordActionResult(a StreamAction, r StreamActionResult) *Measurement {
 	p.outstanding--
 	if p.aborted {
 		return nil
@@ -137,7 +137,7 @@ func (p *mergeRunsPhase) RecordActionResult(a StreamAction, r ActionResult) *Mea
 	case a.Kind == MeasureRange && r.Err != nil:
 		w.toMeasure = append(w.toMeasure, a.chunkSpan)
 	case a.Kind == MeasureRange:
-		size := r.Size
+		size := r.MeasuredBytes
 		if r.MaxReached {
 			size = catalog.TooBig
 		}

@@ -14,16 +14,16 @@ type movePhase struct {
 	phaseCollection
 	completion
 
-	shards      []movePhaseShard
-	order       []int // indexes of shards: the fullest first
-	chunks      []chunkNode
-	refusedBy   map[int32][]int32 // shards that refused a chunk, by chunk
-	remaining   int               // small chunks
-	moving      map[catalog.Key]pair
-	merging     map[span]pair
-	toMerge     []pair
-	scannedUpTo rank                                      // reached in the current scan of small chunks
-	fits        func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
+	shards         []movePhaseShard
+	order          []int // indexes of shards: the fullest first
+	chunks         []chunkNode
+	refusedBy      map[int32][]int32 // shards that refused a chunk, by chunk
+	remainingSmall int               // small chunks
+	moving         map[catalog.Key]siblingPair
+	merging        map[span]siblingPair
+	toMerge        []siblingPair
+	scannedUpTo    rank                                      // reached in the current scan of small chunks
+	fits           func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
 
 	// barren marks the shards that had nothing to give to the shards in exhaustedFor. When a round takes
 	// more shards, there is not more to give. Any result resets the marks.
@@ -31,16 +31,16 @@ type movePhase struct {
 	exhausted    []bool
 }
 
-// pair is a chunk that moves to the shard of its sibling.
-type pair struct{ chunk, sibling int32 }
+// siblingPair is a chunk that moves to the shard of its sibling.
+type siblingPair struct{ chunk, sibling int32 }
 
 func newMovePhase(s Situation) *movePhase {
 	p := &movePhase{
 		phaseCollection: newPhaseCollection(s),
 		completion:      completion{normalNext: PhaseMerge},
 		refusedBy:       make(map[int32][]int32),
-		moving:          make(map[catalog.Key]pair),
-		merging:         make(map[span]pair),
+		moving:          make(map[catalog.Key]siblingPair),
+		merging:         make(map[span]siblingPair),
 		chunks:          make([]chunkNode, 0, s.Table.Len()),
 		fits:            s.Fits,
 	}
@@ -126,7 +126,7 @@ func (p *movePhase) NextMigration(avail *AvailableShards, now time.Time) (Migrat
 }
 
 // pick chooses among the small chunks of a shard.
-func (p *movePhase) pick(n int, avail *AvailableShards, now time.Time) (pair, bool) {
+func (p *movePhase) pick(n int, avail *AvailableShards, now time.Time) (siblingPair, bool) {
 	for i := range p.scan(n, avail) {
 		siblings, count := p.siblings(i)
 		if count == 0 {
@@ -145,13 +145,13 @@ func (p *movePhase) pick(n int, avail *AvailableShards, now time.Time) (pair, bo
 			}
 		}
 		if len(eligible) > 0 {
-			return pair{i, p.recipient(i, eligible)}, true
+			return siblingPair{i, p.recipient(i, eligible)}, true
 		}
 		if avoided == count {
 			p.postpone(i, now)
 		}
 	}
-	return pair{}, false
+	return siblingPair{}, false
 }
 
 // fitsOnShard reports whether a small chunk fits on the shard of a sibling.
@@ -194,10 +194,10 @@ func (p *movePhase) recipient(i int32, siblings []int32) int32 {
 
 // These are the points of a sibling's score.
 const (
-	scoreSameShard  = 8 // no data are copied
-	scoreSmaller    = 4 // the smaller part is copied
-	scoreFirstToFit = 2 // two small chunks become a chunk that is not small
-	scoreFits       = 1
+	scoreSameShard    = 8 // no data are copied
+	scoreSmaller      = 4 // the smaller part is copied
+	scoreEndsTwoSmall = 2 // two small chunks become a chunk that is not small
+	scoreEndsOneSmall = 1
 )
 
 func (p *movePhase) score(i, j int32) int {
@@ -211,9 +211,9 @@ func (p *movePhase) score(i, j int32) int {
 	}
 	if mergedSize(c.size, s.size) > p.maxSmall {
 		if s.size < p.maxSmall {
-			return score + scoreFirstToFit
+			return score + scoreEndsTwoSmall
 		}
-		return score + scoreFits
+		return score + scoreEndsOneSmall
 	}
 	return score
 }
@@ -266,12 +266,12 @@ func (p *movePhase) NextAction() (StreamAction, bool) {
 	return p.mergeAction(p.shards[p.chunks[next.sibling].shard].id, union), true
 }
 
-func (p *movePhase) union(of pair) span {
+func (p *movePhase) union(of siblingPair) span {
 	c, s := p.chunks[of.chunk], p.chunks[of.sibling]
 	return span{min(c.from, s.from), max(c.to, s.to)}
 }
 
-func (p *movePhase) RecordActionResult(a StreamAction, r ActionResult) *Measurement {
+func (p *movePhase) RecordActionResult(a StreamAction, r StreamActionResult) *Measurement {
 	done, ok := p.merging[a.chunkSpan]
 	if !ok {
 		return nil
@@ -292,19 +292,19 @@ func (p *movePhase) RecordActionResult(a StreamAction, r ActionResult) *Measurem
 }
 
 // mergePair makes the sibling the union of the two.
-func (p *movePhase) mergePair(of pair) {
+func (p *movePhase) mergePair(of siblingPair) {
 	p.updatePair(of, func(c, s *chunkNode) {
 		wasListed := s.listed
 		for _, gone := range []*chunkNode{c, s} {
 			if gone.listed {
 				gone.listed = false
-				p.remaining--
+				p.remainingSmall--
 			}
 		}
 		s.span, s.size, s.busy = p.union(of), mergedSize(c.size, s.size), false
 		if wasListed && s.size <= p.maxSmall {
 			s.listed = true
-			p.remaining++
+			p.remainingSmall++
 		}
 		if c.prev >= 0 {
 			p.chunks[c.prev].next = c.next
@@ -321,11 +321,11 @@ func (p *movePhase) Abort(next PhaseName) {
 	for n := range p.shards {
 		p.shards[n].small, p.shards[n].usedLists = nil, nil
 	}
-	p.remaining = 0
+	p.remainingSmall = 0
 }
 
 func (p *movePhase) IsComplete() bool {
-	return p.remaining == 0 && p.outstanding == 0 && len(p.toMerge) == 0
+	return p.remainingSmall == 0 && p.outstanding == 0 && len(p.toMerge) == 0
 }
 
-func (p *movePhase) Remaining() int64 { return int64(p.remaining) }
+func (p *movePhase) Remaining() int64 { return int64(p.remainingSmall) }

@@ -98,7 +98,7 @@ func trapMeasuredOnce(t *testing.T) {
 	p := NewPhase(PhaseMergeAndMeasure, defragmenting(t, 25, []tuple{{"A", "Min", 10, 10}, {"A", 10, "Max", 20}}))
 	merge := wantAction(t, p, "merge [Min, Max] A")
 	wantNoAction(t, p)
-	p.RecordActionResult(merge, ActionResult{})
+	p.RecordActionResult(merge, StreamActionResult{})
 	wantAction(t, p, "dataSize [Min, Max] A")
 }
 
@@ -131,7 +131,7 @@ func trapBig(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 10}, {"B", 0, "Max", big}})
 	p := newMovePhase(s)
 	p.RecordMigrationResult(wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 0] A to B"), nil)
-	p.RecordActionResult(wantAction(t, p, "merge [Min, Max] B"), ActionResult{})
+	p.RecordActionResult(wantAction(t, p, "merge [Min, Max] B"), StreamActionResult{})
 	want(t, "size of the union", p.chunks[1].size, big)
 }
 
@@ -198,14 +198,14 @@ func TestThirdPhase(t *testing.T) {
 	p := NewPhase(PhaseMerge, s)
 	want(t, "remaining", p.Remaining(), 1)
 	merge := wantAction(t, p, "merge [Min, 5] A")
-	p.RecordActionResult(merge, ActionResult{Err: serverError(mongoerr.NetworkTimeout, "timeout")})
+	p.RecordActionResult(merge, StreamActionResult{Err: serverError(mongoerr.NetworkTimeout, "timeout")})
 	merge = wantAction(t, p, "merge [Min, 5] A")
-	p.RecordActionResult(merge, ActionResult{})
+	p.RecordActionResult(merge, StreamActionResult{})
 	wantNoAction(t, p)
 	want(t, "next", p.NextPhase(), PhaseFinished)
 
 	p = NewPhase(PhaseMerge, s)
-	p.RecordActionResult(wantAction(t, p, "merge [Min, 5] A"), ActionResult{Err: serverError(mongoerr.IllegalOperation, "no")})
+	p.RecordActionResult(wantAction(t, p, "merge [Min, 5] A"), StreamActionResult{Err: serverError(mongoerr.IllegalOperation, "no")})
 	want(t, "after a lasting error", p.NextPhase(), PhaseMerge)
 }
 
@@ -223,12 +223,12 @@ func TestMergesOfTheSecondPhase(t *testing.T) {
 		return p, wantAction(t, p, "merge [Min, 5] B")
 	}
 	p, merge := begin()
-	p.RecordActionResult(merge, ActionResult{Err: stale(false)})
+	p.RecordActionResult(merge, StreamActionResult{Err: stale(false)})
 	wantAction(t, p, "merge [5, Max] C")
 	wantAction(t, p, "merge [Min, 5] B")
 
 	p, merge = begin()
-	p.RecordActionResult(merge, ActionResult{Err: stale(true)})
+	p.RecordActionResult(merge, StreamActionResult{Err: stale(true)})
 	wantNoAction(t, p)
 	want(t, "complete", p.IsComplete(), true)
 	want(t, "next", p.NextPhase(), PhaseMergeAndMeasure)

@@ -35,9 +35,9 @@ func (f FailureClass) IsTransient() bool { return f == RetryNow || f == RetryLat
 type FailureInfo struct {
 	// Code is the server's error code; 0 for errors without a row.
 	Code mongoerr.Code
-	// Text is a part of the error message, for codes that have several causes.
-	Text  string
-	Class FailureClass
+	// MessagePart is a part of the error message, for codes that have several causes.
+	MessagePart string
+	Class       FailureClass
 	// Meaning is a sentence. Remedy is what an operator can do.
 	Meaning, Remedy string
 }
@@ -73,9 +73,9 @@ func FailureInfoOf(err error) FailureInfo {
 	for _, row := range Failures() {
 		switch {
 		case row.Code != refused.Code:
-		case row.Text != "" && strings.Contains(err.Error(), row.Text):
+		case row.MessagePart != "" && strings.Contains(err.Error(), row.MessagePart):
 			return row
-		case row.Text == "" && !found:
+		case row.MessagePart == "" && !found:
 			best, found = row, true
 		}
 	}

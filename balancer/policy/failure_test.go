@@ -94,8 +94,8 @@ func failureName(row FailureInfo) string {
 	if !strings.HasPrefix(row.Code.Name(), "Location") {
 		name += " " + row.Code.Name()
 	}
-	if row.Text != "" {
-		name += fmt.Sprintf(" (“%s”)", row.Text)
+	if row.MessagePart != "" {
+		name += fmt.Sprintf(" (“%s”)", row.MessagePart)
 	}
 	return name
 }
@@ -137,7 +137,7 @@ func TestEveryCodeIsClassified(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known := func(f FailureInfo) bool { return f.Code == mongoerr.Code(n) && f.Text == "" }
+		known := func(f FailureInfo) bool { return f.Code == mongoerr.Code(n) && f.MessagePart == "" }
 		if !slices.ContainsFunc(Failures(), known) {
 			t.Errorf("nobody says what to do after %s %s", code, mongoerr.Code(n).Name())
 		}
@@ -157,7 +157,7 @@ func TestWhatServersCallRetriable(t *testing.T) {
 func TestTableOfFailures(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range Failures() {
-		name := fmt.Sprint(row.Code, row.Text)
+		name := fmt.Sprint(row.Code, row.MessagePart)
 		if seen[name] {
 			t.Errorf("%s is in the table twice", name)
 		}
@@ -168,7 +168,7 @@ func TestTableOfFailures(t *testing.T) {
 				t.Errorf("%s says %q", name, text)
 			}
 		}
-		if got := FailureInfoOf(mongoerr.New(row.Code, "so %s it is", row.Text)); got != row {
+		if got := FailureInfoOf(mongoerr.New(row.Code, "so %s it is", row.MessagePart)); got != row {
 			t.Errorf("%s finds the row %+v", name, got)
 		}
 	}

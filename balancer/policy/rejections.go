@@ -3,7 +3,7 @@ package policy
 import "shardsh/balancer/catalog"
 
 // rejectPair reports why the largest shard gives nothing to the smallest one.
-func (sel *selection) reportPair(code Code, donor, recipient *roundShard, zone int, n Numbers, flagged int) {
+func (sel *selection) reportRejectedPair(code Code, donor, recipient *roundShard, zone int, n Numbers, flagged int) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{
 			Code: code, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone],

@@ -82,7 +82,7 @@ func (sel *selection) balancePair(zone int, ideal int64) bool {
 	}
 	numbers := Numbers{Donor: donor.size, Recipient: recipient.size, Ideal: ideal, Threshold: threshold}
 	if not != "" {
-		sel.reportPair(not, donor, recipient, zone, numbers, 0)
+		sel.reportRejectedPair(not, donor, recipient, zone, numbers, 0)
 		return false
 	}
 	c, flagged, ok := sel.firstMovable(donor, zone, ReasonChunksImbalance)
@@ -102,7 +102,7 @@ func (sel *selection) balancePair(zone int, ideal int64) bool {
 	default:
 		not = NoChunkInZone
 	}
-	sel.reportPair(not, donor, recipient, zone, numbers, flagged)
+	sel.reportRejectedPair(not, donor, recipient, zone, numbers, flagged)
 	return false
 }
 

@@ -151,7 +151,7 @@ func (p *movePhase) removeFromLists(i int32) {
 // addSmall adds a chunk to the small chunks.
 func (p *movePhase) addSmall(i int32) {
 	p.chunks[i].listed = true
-	p.remaining++
+	p.remainingSmall++
 	p.addToLists(i)
 }
 
@@ -160,13 +160,13 @@ func (p *movePhase) dropSmall(i int32) {
 	if p.chunks[i].listed {
 		p.removeFromLists(i)
 		p.chunks[i].listed = false
-		p.remaining--
+		p.remainingSmall--
 	}
 }
 
 // updatePair modifies a chunk and its sibling. It updates their lists, and those of the neighbours on
 // both sides, which depend on them.
-func (p *movePhase) updatePair(of pair, do func(c, s *chunkNode)) {
+func (p *movePhase) updatePair(of siblingPair, do func(c, s *chunkNode)) {
 	left, right := of.chunk, of.sibling
 	if p.chunks[left].next != right {
 		left, right = right, left

@@ -13,7 +13,7 @@ import (
 
 // moveByHand is the migration that the rule of rules/02-defragmentation-and-merging §2.5 leads to: all
 // small chunks of the shards, the fullest first, are looked at by rank.
-func (p *movePhase) moveByHand(avail *AvailableShards) (pair, bool) {
+func (p *movePhase) moveByHand(avail *AvailableShards) (siblingPair, bool) {
 	for _, n := range p.order {
 		if !avail.IsFree(p.shards[n].id) {
 			continue
@@ -36,11 +36,11 @@ func (p *movePhase) moveByHand(avail *AvailableShards) (pair, bool) {
 				}
 			}
 			if len(eligible) > 0 {
-				return pair{i, p.recipient(i, eligible)}, true
+				return siblingPair{i, p.recipient(i, eligible)}, true
 			}
 		}
 	}
-	return pair{}, false
+	return siblingPair{}, false
 }
 
 // The lists of small chunks lead to the migrations that a look at all chunks
@@ -105,7 +105,7 @@ func TestListsOfSmallChunks(t *testing.T) {
 					rt.Skip()
 				}
 				i := rapid.IntRange(0, len(merging)-1).Draw(rt, "which")
-				p.RecordActionResult(merging[i], ActionResult{})
+				p.RecordActionResult(merging[i], StreamActionResult{})
 				merging = slices.Delete(merging, i, i+1)
 			},
 		})

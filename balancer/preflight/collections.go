@@ -30,10 +30,10 @@ func (l *checker) checkRemaining() {
 		return
 	}
 	marked := shard.Draining
-	shard.Draining, shard.Reported = true, nil // ask what an empty shard would require
+	shard.Draining, shard.ReportedDrain = true, nil // ask what an empty shard would require
 	d := diagnosis.DrainOf(l.Snapshot, shard)
 	d.NotMarked = !marked
-	d.WaitingJumbo, d.ForceCommands = 0, nil // the plan covers jumbo chunks
+	d.JumboToForce, d.ForceCommands = 0, nil // the plan covers jumbo chunks
 	chunksOnly, rest := d, d
 	chunksOnly.Databases, chunksOnly.Collections = nil, nil
 	rest.Disabled, rest.DisabledByRun = nil, false

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// maxFaults is how many known bugs that do not stop the run are listed individually.
-const maxFaults = 3
+// maxKnownFaults is how many known bugs that do not stop the run are listed individually.
+const maxKnownFaults = 3
 
 // checkKnownFaults reports known server bugs that affect the commands of the run. Bugs that lose data
 // stop the run.
@@ -20,7 +20,7 @@ func (l *checker) checkKnownFaults() {
 		switch {
 		case h.Severity == advisory.DataLoss:
 			l.addBlocking(h.Finding())
-		case listed < maxFaults:
+		case listed < maxKnownFaults:
 			l.addWarning(h.Finding())
 			listed++
 		default:

@@ -219,7 +219,7 @@ func (l *checker) drainNeeds() (list []need) {
 	if !ok || !l.MovePrimaries {
 		return list
 	}
-	shard.Draining, shard.Reported = true, nil
+	shard.Draining, shard.ReportedDrain = true, nil
 	d := diagnosis.DrainOf(l.Snapshot, shard)
 	for _, ns := range d.Collections {
 		list = append(list, need{resourceOf(ns), []string{"moveCollection"}, "to move unsharded collections", true})

@@ -144,15 +144,15 @@ func (c *Comparison) recommend() {
 		return
 	}
 	next := slices.MinFunc(others, func(a, b Way) int { return cmp.Compare(a.Likely, b.Likely) })
-	c.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", forecast.RoundedDuration(best.Likely),
-		next.Kind.Name(), forecast.RoundedDuration(next.Likely))
+	c.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", forecast.DurationText(best.Likely),
+		next.Kind.Name(), forecast.DurationText(next.Likely))
 	if next.Likely < best.Likely {
 		c.Reason = fmt.Sprintf("its time, about %s, is more certain than that of %s, about %s",
-			forecast.RoundedDuration(best.Likely), next.Kind.Name(), forecast.RoundedDuration(next.Likely))
+			forecast.DurationText(best.Likely), next.Kind.Name(), forecast.DurationText(next.Likely))
 	}
 	if best.Kind != least.Kind {
 		c.Reason = fmt.Sprintf("it takes as long as %s, about %s, and leaves more open", least.Kind.Name(),
-			forecast.RoundedDuration(best.Likely))
+			forecast.DurationText(best.Likely))
 	}
 	if len(open) < len(c.Ways) {
 		c.Reason += fmt.Sprintf("; %s can't be taken", humanize.Count(len(c.Ways)-len(open), "way"))

@@ -62,7 +62,7 @@ func TestWhatWaysCopy(t *testing.T) {
 	if len(moves.Links) != 2 || moves.Links[0].From != "s00" || moves.Links[0].Bytes+moves.Links[1].Bytes != moves.Bytes {
 		t.Errorf("%+v", moves.Links)
 	}
-	if reshard.Bytes < 39*gib || reshard.Bytes > 40*gib || reshard.Moves != 0 || reshard.Likely < balancer.DefaultReshardingDuration {
+	if reshard.Bytes < 39*gib || reshard.Bytes > 40*gib || reshard.Moves != 0 || reshard.Likely < balancer.DefaultMinReshardingDuration {
 		t.Errorf("%+v", reshard)
 	}
 	for i, peak := range moves.Peaks { // the donor's files do not become smaller

@@ -95,7 +95,7 @@ func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
 	}
 	copying := p.speeds.CopyTime(bytes)
 	low, high := p.speeds.Range(copying, most, 1, 0)
-	const least = balancer.DefaultReshardingDuration
+	const least = balancer.DefaultMinReshardingDuration
 	w.Likely = max(least, copying+reshardingOverhead)
 	w.Low, w.High = max(least, low), max(least, high)+forecast.MaxRoundDelay
 }
@@ -176,7 +176,7 @@ func (w Way) FullestPeak() (Peak, bool) {
 
 // TimeRange returns the time in words.
 func (w Way) TimeRange() string {
-	low, high := forecast.RoundedDuration(w.Low), forecast.RoundedDuration(w.High)
+	low, high := forecast.DurationText(w.Low), forecast.DurationText(w.High)
 	if low == high {
 		return low
 	}

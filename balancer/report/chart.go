@@ -319,7 +319,7 @@ func (p page) chunkMap(m *ChunkMap, chartWidth float64) Chart {
 		}
 	}
 	for _, z := range m.Zones {
-		x, w := roundToTenth(float64(z.From)*step), roundToTenth(float64(z.To-z.From)*step-1)
+		x, w := roundToTenth(float64(z.FromCell)*step), roundToTenth(float64(z.ToCell-z.FromCell)*step-1)
 		c.H = height + mark + axisHeight
 		c.Boxes = append(c.Boxes, Box{x, height + mark, w, 2, "likely", "zone " + z.Zone})
 		c.Labels = append(c.Labels, Label{x, height + mark + 13, z.Zone, ""})

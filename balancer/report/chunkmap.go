@@ -68,10 +68,10 @@ type Cell struct {
 	Last  int `json:"last"`
 	// From is the lower bound of the first chunk.
 	From catalog.Key `json:"from"`
-	// Begins counts the chunks that begin in the cell. Jumbo counts the chunks in the cell that are
+	// ChunkStarts counts the chunks that begin in the cell. Jumbo counts the chunks in the cell that are
 	// flagged jumbo.
-	Begins int `json:"begins"`
-	Jumbo  int `json:"jumbo"`
+	ChunkStarts int `json:"begins"`
+	Jumbo       int `json:"jumbo"`
 	// Owners are the shards in the cell, the one with the most data first.
 	Owners []Owner `json:"owners"`
 }
@@ -85,9 +85,9 @@ type Owner struct {
 // MapZone is a range of a zone, over the cells From to To-1. Cells show whole chunks, so a range that
 // begins inside a chunk is shown from the beginning of the chunk.
 type MapZone struct {
-	Zone string `json:"zone"`
-	From int    `json:"from"`
-	To   int    `json:"to"`
+	Zone     string `json:"zone"`
+	FromCell int    `json:"from"`
+	ToCell   int    `json:"to"`
 }
 
 // NewChunkMap lays a collection out in width cells, at least one; chunkSize is the one of
@@ -125,5 +125,5 @@ func (m *ChunkMap) zoneCells(t *catalog.RoutingTable, z catalog.ZoneRange) MapZo
 	}
 	from, _ := slices.BinarySearchFunc(m.Cells, first, func(c Cell, i int) int { return cmp.Compare(c.Last, i) })
 	to, _ := slices.BinarySearchFunc(m.Cells, last+1, func(c Cell, i int) int { return cmp.Compare(c.First, i) })
-	return MapZone{Zone: z.Zone, From: from, To: to}
+	return MapZone{Zone: z.Zone, FromCell: from, ToCell: to}
 }

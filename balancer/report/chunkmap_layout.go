@@ -99,7 +99,7 @@ func (c *Cell) add(i int, begins, jumbo bool) {
 	}
 	c.Last = i
 	if begins {
-		c.Begins++
+		c.ChunkStarts++
 	}
 	if jumbo {
 		c.Jumbo++

@@ -89,7 +89,7 @@ func wideAndNarrow(m report.ChunkMap) string {
 			id := string(m.Shards[p.Shard].ID)
 			text += id[len(id)-1:]
 		}
-		if c.Begins > 0 {
+		if c.ChunkStarts > 0 {
 			text = strings.ToUpper(text)
 		}
 		if len(c.Owners) > 1 {
@@ -221,13 +221,13 @@ func checkCells(t *rapid.T, c *catalog.CollectionState, m report.ChunkMap, width
 		if !cell.From.Equal(c.Table.At(cell.First).Min) {
 			t.Fatalf("cell %d begins at %s", i, cell.From)
 		}
-		begun, next = begun+cell.Begins, cell.Last+1
+		begun, next = begun+cell.ChunkStarts, cell.Last+1
 	}
 	if begun != c.Table.Len() || next != c.Table.Len() {
 		t.Fatalf("%d chunks begin and the last one is %d of %d", begun, next-1, c.Table.Len())
 	}
 	for _, z := range m.Zones {
-		if z.From >= z.To || z.To > width {
+		if z.FromCell >= z.ToCell || z.ToCell > width {
 			t.Fatalf("zone %+v on %d cells", z, width)
 		}
 	}

@@ -78,11 +78,11 @@ func WriteFleetPage(to io.Writer, members []FleetCluster, now time.Time) error {
 
 // fleetPage is the data of the template.
 type fleetPage struct {
-	Members []FleetCluster
-	Now     time.Time
-	Style   template.CSS
-	Script  template.JS
-	Policy  string
+	Members       []FleetCluster
+	Now           time.Time
+	Style         template.CSS
+	Script        template.JS
+	ContentPolicy string
 }
 
 // Headline counts the clusters.

@@ -25,9 +25,9 @@ type Heat struct {
 
 // HeatShard is the load of a shard.
 type HeatShard struct {
-	Shard  catalog.ShardID `json:"shard"`
-	Load   heat.Load       `json:"perSecond"`
-	OfMean float64         `json:"ofMean"`
+	Shard      catalog.ShardID `json:"shard"`
+	Load       heat.Load       `json:"perSecond"`
+	LoadOfMean float64         `json:"ofMean"`
 }
 
 // NewHeat returns the description of a collection's load.
@@ -39,7 +39,7 @@ func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Grid, notes []string) H
 	for _, s := range m.Shards {
 		one := HeatShard{Shard: s.Shard, Load: s.Load}
 		if mean > 0 {
-			one.OfMean = w.Weigh(s.Load) / mean
+			one.LoadOfMean = w.Weigh(s.Load) / mean
 		}
 		h.Shards = append(h.Shards, one)
 	}
@@ -49,7 +49,7 @@ func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Grid, notes []string) H
 // Hottest returns the shard with the largest load as a multiple of the mean.
 func (h Heat) Hottest() (most HeatShard) {
 	for _, s := range h.Shards {
-		if s.OfMean > most.OfMean {
+		if s.LoadOfMean > most.LoadOfMean {
 			most = s
 		}
 	}
@@ -64,14 +64,14 @@ func (p page) LoadChart(h Heat) []Chart {
 func (p page) loadChart(h Heat, chartWidth float64) Chart {
 	const height = 70.0
 	c := Chart{W: chartWidth, H: height}
-	most := max(1, h.Hottest().OfMean)
+	most := max(1, h.Hottest().LoadOfMean)
 	step := chartWidth / float64(max(1, len(h.Shards)))
 	width := min(step*0.8, 120)
 	for i, s := range h.Shards {
-		tall := roundToTenth(s.OfMean / most * height)
+		tall := roundToTenth(s.LoadOfMean / most * height)
 		c.Boxes = append(c.Boxes, Box{roundToTenth(float64(i)*step + (step-width)/2), roundToTenth(height - tall),
 			roundToTenth(width), tall,
-			p.Hue(s.Shard), fmt.Sprintf("%s: %.2f of the mean, %s", s.Shard, s.OfMean, diagnosis.LoadText(s.Load))})
+			p.Hue(s.Shard), fmt.Sprintf("%s: %.2f of the mean, %s", s.Shard, s.LoadOfMean, diagnosis.LoadText(s.Load))})
 	}
 	c.Lines = []Box{{Y: roundToTenth(height - height/most), W: chartWidth, Title: "mean"}}
 	return c

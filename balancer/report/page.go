@@ -35,7 +35,7 @@ const (
 // its own. All strings from the cluster are escaped.
 func WritePage(to io.Writer, o *Overview) error {
 	return executeTemplate(to, "page.html", func(style template.CSS, script template.JS, policy string) any {
-		return page{Overview: o, Style: style, Script: script, Policy: policy}
+		return page{Overview: o, Style: style, Script: script, ContentPolicy: policy}
 	})
 }
 
@@ -76,9 +76,9 @@ func cspHash(text []byte) string {
 // page is the data of the template.
 type page struct {
 	*Overview
-	Style  template.CSS
-	Script template.JS
-	Policy string
+	Style         template.CSS
+	Script        template.JS
+	ContentPolicy string
 }
 
 // templateFuncs are the functions of the template.
@@ -209,7 +209,7 @@ type findingGroup struct {
 // Summary returns the summary of the answer. It includes the finding of the headline.
 func (p page) Summary() diagnosis.Summary {
 	s := p.Answer.Summary()
-	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(p.Answer.Symptoms) > 0 {
+	if len(s.ToDo)+len(s.ThenByItself)+len(s.ByItself) == 0 && len(p.Answer.Symptoms) > 0 {
 		s.ByItself = []diagnosis.Group{p.Answer.Symptoms}
 	}
 	return s

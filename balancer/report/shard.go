@@ -97,7 +97,7 @@ func (s Shard) rank() int {
 // ByteSpread describes the sizes of the shards that are not draining. Draining counts the others.
 type ByteSpread struct {
 	Least, Mean, Most int64
-	Draining          int
+	DrainingShards    int
 }
 
 // ByteSpreadOf returns the sizes of the shards that are not draining.
@@ -105,7 +105,7 @@ func ByteSpreadOf(list []Shard) (s ByteSpread) {
 	n := int64(0)
 	for _, shard := range list {
 		if shard.Draining {
-			s.Draining++
+			s.DrainingShards++
 			continue
 		}
 		if n++; n == 1 || shard.Bytes < s.Least {

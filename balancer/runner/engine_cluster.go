@@ -128,7 +128,7 @@ func (e engineCluster) Mergeable(context.Context) ([]policy.MergeWork, error) { 
 // Split splits a chunk, and emits an event.
 func (e engineCluster) Split(ctx context.Context, s policy.Split) error {
 	var err error
-	for again := true; again; again = e.r.o.Gate.CheckRefusal(ctx, err) {
+	for again := true; again; again = e.r.o.Gate.MustReenter(ctx, err) {
 		if err := e.r.o.Gate.AwaitUnheld(ctx); err != nil {
 			e.r.noteLimit(err)
 			return e.r.noteError(err)

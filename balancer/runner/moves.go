@@ -20,23 +20,23 @@ import (
 // the cluster again.
 const maxChoiceAge = time.Minute
 
-// maxMoveTime is the assumed maximum duration of a move. When a move begins, the cluster's own balancer
+// assumedMoveTime is the assumed maximum duration of a move. When a move begins, the cluster's own balancer
 // has to stay idle for that long.
-const maxMoveTime = 10 * time.Minute
+const assumedMoveTime = 10 * time.Minute
 
 // waitingMove is a migration that a round has chosen.
 type waitingMove struct {
 	policy.Migration
-	index    int // its place in the round
-	bytes    int64
-	maxBytes int64 // the maximum number of bytes that the recipient may get; 0 if no limit is checked
+	index     int // its place in the round
+	bytes     int64
+	roomBytes int64 // the maximum number of bytes that the recipient may get; 0 if no limit is checked
 	// forced describes a forced migration; nil for other migrations.
 	forced *apply.ForcedMove
 }
 
 func (m waitingMove) paceMove() pace.Move {
 	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes,
-		MaxBytes: max(2*m.MaxChunkSizeBytes, m.bytes), RoomBytes: m.maxBytes,
+		MaxBytes: max(2*m.MaxChunkSizeBytes, m.bytes), RoomBytes: m.roomBytes,
 		WholeRange: !m.Max.IsZero()}
 }
 
@@ -74,7 +74,7 @@ func (r *run) orderMoves(ctx context.Context, chosen []policy.Migration) []waiti
 	list := make([]waitingMove, len(chosen))
 	for i, m := range chosen {
 		list[i] = waitingMove{Migration: m, index: i, bytes: r.expectedBytes(ctx, m),
-			maxBytes: r.maxChunkMove(m.Namespace, m.From, m.MaxChunkSizeBytes)}
+			roomBytes: r.maxChunkMove(m.Namespace, m.From, m.MaxChunkSizeBytes)}
 	}
 	if r.o.Order == OrderHottest {
 		load := r.readOperations(ctx, chosen)
@@ -174,7 +174,7 @@ func (r *run) recheckBalancerIdle(ctx context.Context, ns string) error {
 	if !r.o.Gate.NoteBalancer(look.Parts().Balancer.Mode != catalog.ModeOff) {
 		return pace.ErrNotBegun
 	}
-	return r.checkBalancerIdle(ctx, look, maxMoveTime)
+	return r.checkBalancerIdle(ctx, look, assumedMoveTime)
 }
 
 func (r *run) noteOperatorErr(err error) {
@@ -207,7 +207,7 @@ func (r *run) runMove(ctx context.Context, m waitingMove, reported Move) error {
 	began := r.o.Clock.Now()
 	err := mongoerr.CatchPanic(nil, "a migration", func() error { return r.cluster.Move(r.hardCtx, m.Migration) })
 	reported.Took = r.o.Clock.Now().Sub(began)
-	if err != nil && r.o.Gate.CheckRefusal(r.hardCtx, err) {
+	if err != nil && r.o.Gate.MustReenter(r.hardCtx, err) {
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
 		r.handleRefused(m.Namespace)
 		r.tell(Event{Kind: Refused, Move: reported, Err: err})

@@ -26,9 +26,9 @@ type Cluster interface {
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	// Sizes returns the size of collections on each shard, in any release.
 	Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
-	// Operations returns the number of operations on collections that each shard has counted since it
+	// OperationCounts returns the number of operations on collections that each shard has counted since it
 	// was started.
-	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
+	OperationCounts(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
 	// ReadCatalog reads the state that a round needs of some collections. Of the routing tables that an
 	// earlier Catalog contains, it reads only the changes.
 	ReadCatalog(ctx context.Context, namespaces []string, before *Catalog) (*Catalog, error)
@@ -203,8 +203,8 @@ type Event struct {
 	Namespaces []string
 	// Min is the lower bound of a range that is skipped; zero for a whole collection.
 	Min catalog.Key
-	// Points is the number of points of a split.
-	Points int
+	// PointCount is the number of points of a split.
+	PointCount int
 	// Why is the reason why a range or a collection is skipped, or what the run waits for.
 	Why  string
 	Wait time.Duration

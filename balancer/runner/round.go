@@ -120,7 +120,7 @@ func (r *run) noteSplit(s policy.Split, err error) {
 	if s.Halve {
 		points = 1
 	}
-	r.tell(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, Points: points, Err: err})
+	r.tell(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, PointCount: points, Err: err})
 }
 
 // skipRange leaves a range alone for the rest of the run.

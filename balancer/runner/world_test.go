@@ -175,7 +175,7 @@ func (f *free) Sizes(ctx context.Context, namespaces []string) (map[string]map[c
 }
 
 func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
-	return f.steps.Operations(ctx, namespaces)
+	return f.steps.OperationCounts(ctx, namespaces)
 }
 
 func (f *free) ReadCatalog(

@@ -13,7 +13,7 @@ import (
 )
 
 // StartAction starts a merge or a measurement.
-func (c *cluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
+func (c *cluster) StartAction(a policy.StreamAction, done func(policy.StreamActionResult)) {
 	takes := c.costs.actionTime(a.Kind)
 	c.sawActivity = true
 	c.activeOps++
@@ -30,17 +30,17 @@ func (c *cluster) StartAction(a policy.StreamAction, done func(policy.ActionResu
 	c.queue.After(takes, act)
 }
 
-func (c *cluster) performAction(a policy.StreamAction) policy.ActionResult {
+func (c *cluster) performAction(a policy.StreamAction) policy.StreamActionResult {
 	coll, err := c.find(a.Namespace)
 	if err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	switch a.Kind {
 	case policy.MergeRange:
-		return policy.ActionResult{Err: c.merge(coll, a)}
+		return policy.StreamActionResult{Err: c.merge(coll, a)}
 	case policy.MeasureRange:
 		size := coll.measuredSize(coll.chunks.Find(a.Min))
-		return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
+		return policy.StreamActionResult{MeasuredBytes: size, MaxReached: size > a.MaxBytes}
 	}
 	return c.mergeAll(coll, a.Shard)
 }
@@ -63,9 +63,9 @@ func (c *cluster) merge(coll *collection, a policy.StreamAction) error {
 	return nil
 }
 
-func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionResult {
+func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.StreamActionResult {
 	if !coll.mayHaveMergeable(id) {
-		return policy.ActionResult{}
+		return policy.StreamActionResult{}
 	}
 	search := policy.MergeSearch{
 		Table: coll.chunks.Table(), Zones: coll.initial.Zones, Shard: id, Cutoff: c.mergeCutoff(),
@@ -75,7 +75,7 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 	if len(runs) == 0 {
 		search.AnyAge = true
 		coll.mergeableShards[id] = len(policy.MergeableRuns(search)) > 0 // time alone does not change this
-		return policy.ActionResult{}
+		return policy.StreamActionResult{}
 	}
 	merged := c.commitRules().MergeRuns(coll.chunks, runs)
 	count := 0
@@ -83,14 +83,14 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 		count += len(run)
 	}
 	if err := coll.put(merged...); err != nil {
-		return policy.ActionResult{Err: err}
+		return policy.StreamActionResult{Err: err}
 	}
 	for i, chunk := range merged {
 		c.recordEvent(Event{
 			Kind: Merged, Namespace: coll.entry.Namespace, From: id, Min: chunk.Min, Max: chunk.Max, Chunks: len(runs[i]),
 		})
 	}
-	return policy.ActionResult{Merged: count}
+	return policy.StreamActionResult{MergedChunks: count}
 }
 
 // Split splits a chunk if it still exists.

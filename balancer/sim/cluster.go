@@ -153,7 +153,7 @@ func (c *cluster) DataSizes(
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, entry := range colls {
 		if coll := c.collections[entry.Namespace]; coll != nil && !coll.isOutlineOnly() {
-			sizes[entry.Namespace] = coll.reported
+			sizes[entry.Namespace] = coll.reportedBytes
 		}
 	}
 	return sizes, nil
@@ -227,12 +227,12 @@ func (c *cluster) snapshot() *catalog.Snapshot {
 // state returns the collection's state for a snapshot.
 func (coll *collection) state() *catalog.CollectionState {
 	state := *coll.initial
-	state.Collection, state.ChunkSizes, state.Reported = coll.entry, nil, nil
+	state.Collection, state.ChunkSizes, state.ReportedStatus = coll.entry, nil, nil
 	state.Table = coll.chunks.Table()
 	state.Sizes = maps.Clone(coll.initial.Sizes)
-	for id, bytes := range coll.bytes {
+	for id, bytes := range coll.ownedBytes {
 		data := state.Sizes[id]
-		data.Bytes, data.Documents = bytes, coll.documents[id]
+		data.Bytes, data.Documents = bytes, coll.ownedDocs[id]
 		state.Sizes[id] = data
 	}
 	return &state

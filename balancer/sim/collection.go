@@ -17,14 +17,14 @@ type collection struct {
 
 	chunks *catalog.Draft
 
-	// bytes and documents are the owned amounts of each shard; shards that have reported nothing are
+	// ownedBytes and documents are the owned amounts of each shard; shards that have reported nothing are
 	// missing. stored includes orphans.
-	bytes, documents map[catalog.ShardID]int64
-	stored           map[catalog.ShardID]Amount
-	// reported is bytes as shards report it: the number of documents times the average document size
+	ownedBytes, ownedDocs map[catalog.ShardID]int64
+	stored                map[catalog.ShardID]Amount
+	// reportedBytes is bytes as shards report it: the number of documents times the average document size
 	// rounded down.
-	reported map[catalog.ShardID]int64
-	extents  *extents
+	reportedBytes map[catalog.ShardID]int64
+	extents       *extents
 	// mergeableShards are the shards that may have chunks to merge; nil before the first use.
 	mergeableShards map[catalog.ShardID]bool
 	// oldEnough are the shards that had a chunk old enough to merge at the revision oldEnoughRevision.
@@ -42,14 +42,15 @@ func newCollection(
 ) *collection {
 	coll := &collection{
 		initial: state, entry: state.Collection, chunks: catalog.NewDraft(state.Table),
-		bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
-		stored: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
+		ownedBytes: map[catalog.ShardID]int64{}, ownedDocs: map[catalog.ShardID]int64{},
+		stored: map[catalog.ShardID]Amount{}, reportedBytes: map[catalog.ShardID]int64{},
 		extents:   newExtents(state, contents(state, chunkSize)),
 		deletions: map[catalog.ShardID]*deletions{}, computedBounds: computedBounds{},
 	}
 	for _, shard := range s.Shards() {
 		if data, known := s.OwnedData(state, shard); known {
-			coll.bytes[shard.ID], coll.documents[shard.ID], coll.reported[shard.ID] = data.Bytes, data.Documents, data.Bytes
+			coll.ownedBytes[shard.ID], coll.ownedDocs[shard.ID], coll.reportedBytes[shard.ID] = data.Bytes, data.Documents,
+				data.Bytes
 			coll.stored[shard.ID] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
 		}
 	}
@@ -130,8 +131,8 @@ func (coll *collection) measuredSize(chunk catalog.Chunk) int64 {
 func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amount {
 	amount := coll.contents(chunk)
 	if coll.chunks.CountOn(from) == 0 {
-		if bytes, ok := coll.bytes[from]; ok {
-			amount = Amount{coll.documents[from], bytes}
+		if bytes, ok := coll.ownedBytes[from]; ok {
+			amount = Amount{coll.ownedDocs[from], bytes}
 		}
 	}
 	coll.addOwned(from, Amount{-amount.Documents, -amount.Bytes})
@@ -143,13 +144,13 @@ func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amou
 
 // addOwned adds to what a shard owns, if the shard has reported its size.
 func (coll *collection) addOwned(id catalog.ShardID, amount Amount) {
-	if _, told := coll.bytes[id]; !told {
+	if _, told := coll.ownedBytes[id]; !told {
 		return
 	}
-	coll.bytes[id] = max(0, coll.bytes[id]+amount.Bytes)
-	coll.documents[id] = max(0, coll.documents[id]+amount.Documents)
-	coll.reported[id] = coll.bytes[id]
-	if documents := coll.documents[id]; documents > 0 {
-		coll.reported[id] = coll.bytes[id] / documents * documents
+	coll.ownedBytes[id] = max(0, coll.ownedBytes[id]+amount.Bytes)
+	coll.ownedDocs[id] = max(0, coll.ownedDocs[id]+amount.Documents)
+	coll.reportedBytes[id] = coll.ownedBytes[id]
+	if documents := coll.ownedDocs[id]; documents > 0 {
+		coll.reportedBytes[id] = coll.ownedBytes[id] / documents * documents
 	}
 }

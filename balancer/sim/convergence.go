@@ -33,7 +33,7 @@ func (c *cluster) countPieces() (n int64) {
 		}
 		n += int64(coll.chunks.Table().Len())
 		size := coll.entry.ChunkSize(c.settings)
-		for _, bytes := range coll.bytes {
+		for _, bytes := range coll.ownedBytes {
 			n += bytes / max(1, size)
 		}
 	}
@@ -43,8 +43,8 @@ func (c *cluster) countPieces() (n int64) {
 // failIfNotConverging reports whether a run has made more moves than a converging run can make, and ends it
 // with an error if so.
 func (r *Run) failIfNotConverging() bool {
-	if moves := r.cluster.committedMoves; int64(moves) > baseMoveLimit+movesPerPiece*r.pieces {
-		r.err = &NotConvergingError{moves, r.pieces, r.Now()}
+	if moves := r.cluster.committedMoves; int64(moves) > baseMoveLimit+movesPerPiece*r.movablePieces {
+		r.err = &NotConvergingError{moves, r.movablePieces, r.Now()}
 	}
 	return r.err != nil
 }

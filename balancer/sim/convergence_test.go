@@ -22,10 +22,10 @@ func TestRestless(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.pieces < 40 || r.pieces > 40+4000/128 {
-			t.Errorf("%s: %d pieces", c.name, r.pieces)
+		if r.movablePieces < 40 || r.movablePieces > 40+4000/128 {
+			t.Errorf("%s: %d pieces", c.name, r.movablePieces)
 		}
-		r.pieces = (c.most - baseMoveLimit) / movesPerPiece
+		r.movablePieces = (c.most - baseMoveLimit) / movesPerPiece
 		moves := 0
 		for e := range r.EventsToRest(s.Time().Add(24 * time.Hour)) {
 			if e.Kind == Moved {

@@ -34,7 +34,7 @@ type Costs struct {
 }
 
 // actionTime returns the duration of an action.
-func (c Costs) actionTime(kind policy.ActionKind) time.Duration {
+func (c Costs) actionTime(kind policy.StreamActionKind) time.Duration {
 	switch kind {
 	case policy.MergeRange:
 		return c.Merge

@@ -22,7 +22,7 @@ type deletion struct {
 // deletions are the pending deletions of a collection on a shard.
 type deletions struct {
 	byKey *btree.BTreeG[*deletion]
-	due   []*deletion // sorted by doneAt
+	byEnd []*deletion // sorted by doneAt
 }
 
 func newDeletions() *deletions {
@@ -33,20 +33,20 @@ func newDeletions() *deletions {
 func (d *deletions) add(x *deletion) {
 	d.byKey.Set(x)
 	// A small range that came later may be deleted earlier.
-	at := sort.Search(len(d.due), func(i int) bool { return d.due[i].doneAt.After(x.doneAt) })
-	d.due = slices.Insert(d.due, at, x)
+	at := sort.Search(len(d.byEnd), func(i int) bool { return d.byEnd[i].doneAt.After(x.doneAt) })
+	d.byEnd = slices.Insert(d.byEnd, at, x)
 }
 
 // expire removes the deletions that are done by now.
 func (d *deletions) expire(now time.Time, onExpired func(*deletion)) {
 	n := 0
-	for ; n < len(d.due) && !d.due[n].doneAt.After(now); n++ {
-		if have, ok := d.byKey.Get(d.due[n]); ok && have == d.due[n] {
+	for ; n < len(d.byEnd) && !d.byEnd[n].doneAt.After(now); n++ {
+		if have, ok := d.byKey.Get(d.byEnd[n]); ok && have == d.byEnd[n] {
 			d.byKey.Delete(have)
 		}
-		onExpired(d.due[n])
+		onExpired(d.byEnd[n])
 	}
-	d.due = d.due[n:]
+	d.byEnd = d.byEnd[n:]
 }
 
 // lastOverlapEnd returns the time when the last deletion that overlaps [lower, upper) is done, the zero

@@ -19,8 +19,8 @@ func TestDeletionsExpireByTime(t *testing.T) {
 		left  int
 	}{{time.Minute, 2}, {time.Hour, 1}, {2 * time.Hour, 0}} {
 		d.expire(now.Add(at.after), func(*deletion) {})
-		if len(d.due) != at.left || d.byKey.Len() != at.left {
-			t.Errorf("after %v %d are left", at.after, len(d.due))
+		if len(d.byEnd) != at.left || d.byKey.Len() != at.left {
+			t.Errorf("after %v %d are left", at.after, len(d.byEnd))
 		}
 	}
 }

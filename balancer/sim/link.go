@@ -16,8 +16,8 @@ type Link struct {
 	// Bandwidth and Move override the fields of Costs.
 	Bandwidth    int64
 	MoveOverhead time.Duration
-	// Spread is the standard deviation of the logarithm of the durations. It does not change their mean.
-	Spread float64
+	// DurationSpread is the standard deviation of the logarithm of the durations. It does not change their mean.
+	DurationSpread float64
 	// FailureShare is the share of migrations that fail: after the fraction FailureProgress of their duration, or
 	// after Costs.Failed if FailureProgress is 0.
 	FailureShare, FailureProgress float64
@@ -87,8 +87,8 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 	costs := c.costs
 	costs.Bandwidth, costs.MoveOverhead = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.MoveOverhead, costs.MoveOverhead)
 	took := costs.MoveTime(bytes)
-	if l.Spread > 0 {
-		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.rand.NormFloat64()-l.Spread*l.Spread/2))
+	if l.DurationSpread > 0 {
+		took = time.Duration(float64(took) * math.Exp(l.DurationSpread*c.links.rand.NormFloat64()-l.DurationSpread*l.DurationSpread/2))
 	}
 	switch {
 	case !l.failures.sample(l.FailureShare):

@@ -55,13 +55,13 @@ type Config struct {
 
 // Run is a simulated cluster that starts from a Snapshot. It is not safe for concurrent use.
 type Run struct {
-	loop       *balancer.Loop
-	driver     *balancer.EventDriver
-	cluster    *cluster
-	cfg        Config
-	eventCount int
-	pieces     int64 // number of pieces that can be moved
-	err        error // of Watch, or a NotConvergingError
+	loop          *balancer.Loop
+	driver        *balancer.EventDriver
+	cluster       *cluster
+	cfg           Config
+	eventCount    int
+	movablePieces int64 // number of pieces that can be moved
+	err           error // of Watch, or a NotConvergingError
 }
 
 // New starts a run at the time of the snapshot, which it does not change. It fails if the snapshot lacks
@@ -91,7 +91,8 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		OnDecisions: cfg.OnDecisions, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitsFunc(),
 		SkipsShutWindows: true,
 	})
-	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg, pieces: c.countPieces()}
+	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg,
+		movablePieces: c.countPieces()}
 	if !cfg.Resume {
 		r.driver.Start()
 	} else if ended := c.adoptMigrations(s); ended.After(s.Time()) {

@@ -47,7 +47,7 @@ func (c *cluster) bytesToMove(coll *collection, chunk catalog.Chunk) int64 {
 	}
 	bytes := coll.extents.sum(chunk.Min, upper).Bytes
 	if coll.chunks.CountOn(chunk.Shard) == 1 { // a donor's last chunk includes all of its data
-		bytes = max(bytes, coll.bytes[chunk.Shard])
+		bytes = max(bytes, coll.ownedBytes[chunk.Shard])
 	}
 	return bytes
 }

@@ -12,12 +12,12 @@ type Progress struct {
 	At     time.Time // simulated time
 }
 
-// watchInterval is the number of events between two calls of Watch.
-const watchInterval = 256
+// eventsPerWatch is the number of events between two calls of Watch.
+const eventsPerWatch = 256
 
 // mayContinue reports whether a run may continue.
 func (r *Run) mayContinue() bool {
-	if r.eventCount++; r.cfg.Watch == nil || r.eventCount%watchInterval != 0 {
+	if r.eventCount++; r.cfg.Watch == nil || r.eventCount%eventsPerWatch != 0 {
 		return r.err == nil
 	}
 	if r.err == nil {

@@ -45,10 +45,10 @@ const (
 	Different Verdict = "different"
 )
 
-// DifferenceNamer finds which document of a range differs, from the sums before and after and the
+// DifferenceFinder finds which document of a range differs, from the sums before and after and the
 // current documents. If exactly one document differs, the result is certain: that other differences
 // lead to the same two sums is as unlikely as two documents with the same hash.
-type DifferenceNamer struct {
+type DifferenceFinder struct {
 	before, after Sum
 	writes        *Writes
 	differing     []DifferingDocument
@@ -56,17 +56,17 @@ type DifferenceNamer struct {
 	untouched     int64 // documents without writes
 }
 
-// NewDifferenceNamer returns a DifferenceNamer for a range. The caller puts the documents of the range
+// NewDifferenceFinder returns a DifferenceFinder for a range. The caller puts the documents of the range
 // in the order of _id. writes holds the writes since before the first read; it may be nil.
-func NewDifferenceNamer(before, after Sum, writes *Writes) *DifferenceNamer {
-	return &DifferenceNamer{before: before, after: after, writes: writes}
+func NewDifferenceFinder(before, after Sum, writes *Writes) *DifferenceFinder {
+	return &DifferenceFinder{before: before, after: after, writes: writes}
 }
 
-// maxNamed is the maximum number of documents that are named for a range.
-const maxNamed = 1000
+// maxNamedDocuments is the maximum number of documents that are named for a range.
+const maxNamedDocuments = 1000
 
 // Put adds the next document of the range.
-func (n *DifferenceNamer) Put(doc bson.Raw) {
+func (n *DifferenceFinder) Put(doc bson.Raw) {
 	h := HashOf(doc)
 	id := doc.Lookup("_id")
 	if !n.writes.contains(id) {
@@ -77,7 +77,7 @@ func (n *DifferenceNamer) Put(doc bson.Raw) {
 	n.latest.Type, n.latest.Value = id.Type, append(n.latest.Value[:0], id.Value...)
 	oldHash := h.xor(xor)
 	switch {
-	case len(n.differing) == maxNamed:
+	case len(n.differing) == maxNamedDocuments:
 	case twice:
 		n.addDoubled(id, h)
 	case n.after.Docs == n.before.Docs+1 && h == xor && h == add:
@@ -88,21 +88,21 @@ func (n *DifferenceNamer) Put(doc bson.Raw) {
 }
 
 // addDoubled adds a doubled document, and removes the same document from the added ones.
-func (n *DifferenceNamer) addDoubled(id bson.RawValue, h Hash) {
+func (n *DifferenceFinder) addDoubled(id bson.RawValue, h Hash) {
 	if last := len(n.differing) - 1; last >= 0 && keyorder.Compare(n.differing[last].ID, id) == 0 {
 		n.differing = n.differing[:last]
 	}
 	n.add(DifferingDocument{Kind: Doubled, ID: id, After: &h})
 }
 
-func (n *DifferenceNamer) add(d DifferingDocument) {
+func (n *DifferenceFinder) add(d DifferingDocument) {
 	d.ID.Value = slices.Clone(d.ID.Value)
 	n.differing = append(n.differing, d)
 }
 
 // Differing returns the documents that differ. It returns none where several differ, or where a
 // document is gone and there is another difference.
-func (n *DifferenceNamer) Differing() []DifferingDocument {
+func (n *DifferenceFinder) Differing() []DifferingDocument {
 	if lost, ok := n.lost(); ok {
 		return append(slices.Clone(n.differing), DifferingDocument{Kind: Lost, Before: &lost})
 	}
@@ -110,13 +110,13 @@ func (n *DifferenceNamer) Differing() []DifferingDocument {
 }
 
 // lost returns the hash of the document that is gone, and reports whether that is the only difference.
-func (n *DifferenceNamer) lost() (Hash, bool) {
+func (n *DifferenceFinder) lost() (Hash, bool) {
 	xor := n.before.XOR.xor(n.after.XOR)
 	return xor, n.after.Docs == n.before.Docs-1 && n.before.Add.minus(n.after.Add) == xor
 }
 
 // Verdict says whether writes explain the differences.
-func (n *DifferenceNamer) Verdict() Verdict {
+func (n *DifferenceFinder) Verdict() Verdict {
 	if n.before == n.after {
 		return Same
 	}

@@ -12,8 +12,8 @@ import (
 
 // Limits of the ranges.
 const (
-	// initialRangeSize is the initial number of documents in a range.
-	initialRangeSize = 64
+	// initialDocsPerRange is the initial number of documents in a range.
+	initialDocsPerRange = 64
 	// maxRanges is the maximum number of ranges, an even number. When it is reached, pairs of ranges
 	// are joined.
 	maxRanges = 8192
@@ -42,7 +42,7 @@ type Scan struct {
 }
 
 // NewScan returns a Scan that chooses its own ranges.
-func NewScan() *Scan { return &Scan{docsPerRange: initialRangeSize, ranges: make([]Range, 1)} }
+func NewScan() *Scan { return &Scan{docsPerRange: initialDocsPerRange, ranges: make([]Range, 1)} }
 
 // NewScanLike returns a Scan with the ranges of another digest.
 func NewScanLike(d Digest) *Scan {
@@ -67,7 +67,7 @@ func Resume(d Digest, like *Digest) (*Scan, error) {
 				return nil, errors.New("it has other ranges than the digest that it is compared with")
 			}
 		}
-	} else if s.docsPerRange < initialRangeSize {
+	} else if s.docsPerRange < initialDocsPerRange {
 		return nil, fmt.Errorf("ranges of %d documents are not possible", s.docsPerRange)
 	}
 	s.ranges = slices.Clone(d.Ranges)

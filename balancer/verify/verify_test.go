@@ -203,14 +203,14 @@ func TestFaultsAreFound(t *testing.T) {
 
 // named runs a Namer over small documents, all in one range. Writes are "i7" for an insert,
 // "u7" for an update or deletion of _id 7, "e7" for one from while the digest was made.
-func named(t *testing.T, before, after []bson.Raw, writes ...string) *DifferenceNamer {
+func named(t *testing.T, before, after []bson.Raw, writes ...string) *DifferenceFinder {
 	t.Helper()
 	d := digest(t, before)
 	var w Writes
 	for _, text := range writes {
 		w.Add(doc(t, "_id", int64(text[1]-'0')).Lookup("_id"), text[0] == 'i', text[0] == 'e')
 	}
-	n := NewDifferenceNamer(d.Ranges[0].Sum, digestLike(t, d, after).Ranges[0].Sum, &w)
+	n := NewDifferenceFinder(d.Ranges[0].Sum, digestLike(t, d, after).Ranges[0].Sum, &w)
 	for _, d := range after {
 		n.Put(d)
 	}
@@ -259,7 +259,7 @@ func TestWritesExplainTheirDocumentsAlone(t *testing.T) {
 
 // name names documents of a range.
 func name(before, after Digest, i int, docs []bson.Raw) []DifferingDocument {
-	n := NewDifferenceNamer(before.Ranges[i].Sum, after.Ranges[i].Sum, nil)
+	n := NewDifferenceFinder(before.Ranges[i].Sum, after.Ranges[i].Sum, nil)
 	from, to := before.Ranges[i].From, before.RangeEnd(i)
 	for _, d := range docs {
 		id := d.Lookup("_id")
@@ -359,7 +359,7 @@ func goOn(t *rapid.T, s *Scan, docs []bson.Raw, from, n int) {
 // range: the range that is read again has all of them.
 func TestEqualIDsStayTogether(t *testing.T) {
 	s := NewScan()
-	for i := range 3 * initialRangeSize { // in threes, of which no range has a whole number when it is full
+	for i := range 3 * initialDocsPerRange { // in threes, of which no range has a whole number when it is full
 		put(t, s, []bson.Raw{doc(t, "_id", int64(i), "on", "a"), doc(t, "_id", float64(i), "on", "b"),
 			doc(t, "_id", int32(i), "on", "c")})
 	}
@@ -388,10 +388,10 @@ func TestOrderIsChecked(t *testing.T) {
 // Long _ids begin no range: the digest stays small.
 func TestLongIDsBeginNoRange(t *testing.T) {
 	var docs []bson.Raw
-	for i := range 10 * initialRangeSize {
+	for i := range 10 * initialDocsPerRange {
 		docs = append(docs, doc(t, "_id", fmt.Sprintf("%0600d", i)))
 	}
-	if d := digest(t, docs); len(d.Ranges) != 1 || d.Ranges[0].Docs != 10*initialRangeSize {
+	if d := digest(t, docs); len(d.Ranges) != 1 || d.Ranges[0].Docs != 10*initialDocsPerRange {
 		t.Error(len(d.Ranges))
 	}
 }

@@ -348,7 +348,7 @@ func same(t *testing.T, changed, read *catalog.Snapshot) {
 		n := catalog.SnapshotParts{Release: p.Release, Settings: p.Settings, Balancer: catalog.BalancerState{Mode: p.Balancer.Mode}}
 		for _, shard := range p.Shards {
 			// No balancer looks at volumes, and nobody knows that of a shard that is to be added.
-			shard.Host, shard.Reported, shard.Disk = "", nil, catalog.Disk{}
+			shard.Host, shard.ReportedDrain, shard.Disk = "", nil, catalog.Disk{}
 			if len(shard.Zones) == 0 {
 				shard.Zones = nil
 			}
@@ -356,7 +356,7 @@ func same(t *testing.T, changed, read *catalog.Snapshot) {
 		}
 		for _, c := range p.Collections {
 			state := *c
-			state.Reported, state.ChunkSizes = nil, nil
+			state.ReportedStatus, state.ChunkSizes = nil, nil
 			state.Timestamp, state.LastMod = bson.Timestamp{}, time.Time{}
 			zones := catalog.NewZoneSet(c.Pattern)
 			for _, z := range c.Zones.Ranges() {

@@ -110,16 +110,16 @@ func clearJumbo(ns string, doc bson.Raw) edit {
 
 // Limits of growth, in percent.
 const (
-	minGrowth = -99
-	maxGrowth = 10_000
+	minGrowthPercent = -99
+	maxGrowthPercent = 10_000
 )
 
 // parseGrowth returns an edit that scales the data of a collection, or of all collections for an empty
 // namespace.
 func parseGrowth(ns, word string) (edit, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
-	if err != nil || !(percent >= minGrowth && percent <= maxGrowth) {
-		return nil, fmt.Errorf("%s is not a percentage from %d%% to %d%%", word, minGrowth, maxGrowth)
+	if err != nil || !(percent >= minGrowthPercent && percent <= maxGrowthPercent) {
+		return nil, fmt.Errorf("%s is not a percentage from %d%% to %d%%", word, minGrowthPercent, maxGrowthPercent)
 	}
 	times := 1 + percent/100
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {

@@ -29,8 +29,8 @@ func shardKinds() []ChangeKind {
 	}
 }
 
-// maxShards is the maximum number of shards that one change adds.
-const maxShards = 1000
+// maxAddedShards is the maximum number of shards that one change adds.
+const maxAddedShards = 1000
 
 // parseAddShard parses a number of shards, or the id of one shard.
 func parseAddShard(word string, zones []string) (edit, error) {
@@ -38,8 +38,8 @@ func parseAddShard(word string, zones []string) (edit, error) {
 		return addShardWithID(catalog.ShardID(word), zones), nil
 	}
 	n, err := strconv.Atoi(word)
-	if err != nil || n < 1 || n > maxShards {
-		return nil, fmt.Errorf("%s is not a number of shards from 1 to %d", word, maxShards)
+	if err != nil || n < 1 || n > maxAddedShards {
+		return nil, fmt.Errorf("%s is not a number of shards from 1 to %d", word, maxAddedShards)
 	}
 	return addShards(n, zones), nil
 }
@@ -116,7 +116,7 @@ func setDraining(id catalog.ShardID, on bool) edit {
 		if err != nil {
 			return nil, err
 		}
-		shard.Draining, shard.Reported = on, nil
+		shard.Draining, shard.ReportedDrain = on, nil
 		next := s.WithShard(shard)
 		for _, other := range next.Shards() {
 			if !other.Draining {

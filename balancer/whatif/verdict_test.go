@@ -16,7 +16,7 @@ func TestAVerdictEndsWithAChange(t *testing.T) {
 	before := s
 	for _, c := range s.Collections() {
 		judged := *c
-		judged.Reported = &catalog.ReportedStatus{Compliant: false, Violation: "chunksImbalance", ChunkSizeMB: 1}
+		judged.ReportedStatus = &catalog.ReportedStatus{Compliant: false, Violation: "chunksImbalance", ChunkSizeMB: 1}
 		before = before.WithCollection(&judged)
 	}
 	for _, text := range []string{"chunkSize 1024", "addShard 1", "balanceJumbo on", "autoMerge off"} {

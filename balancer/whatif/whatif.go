@@ -42,9 +42,9 @@ func (c change) Apply(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 // change.
 func withoutReports(s *catalog.Snapshot) *catalog.Snapshot {
 	for _, c := range s.Collections() {
-		if c.Reported != nil {
+		if c.ReportedStatus != nil {
 			next := *c
-			next.Reported = nil
+			next.ReportedStatus = nil
 			s = s.WithCollection(&next)
 		}
 	}

@@ -68,11 +68,11 @@ func unknownLines(what string, list []string) (lines []string) {
 
 func orphansText(c action.AuditCollection) string {
 	text := ""
-	if c.PendingDeletion > 0 {
-		text += fmt.Sprintf(", of them %s that wait to be deleted", humanize.Count(c.PendingDeletion, "orphan"))
+	if c.PendingOrphans > 0 {
+		text += fmt.Sprintf(", of them %s that wait to be deleted", humanize.Count(c.PendingOrphans, "orphan"))
 	}
-	if c.Deleted > 0 {
-		text += fmt.Sprintf("; the documents of %s were deleted since their move", humanize.Count(c.Deleted, "orphan"))
+	if c.DeletedByOwner > 0 {
+		text += fmt.Sprintf("; the documents of %s were deleted since their move", humanize.Count(c.DeletedByOwner, "orphan"))
 	}
 	return text
 }

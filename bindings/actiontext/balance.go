@@ -14,9 +14,9 @@ import (
 )
 
 func (r *Reporter) reportRunnerEvent(e runner.Event) {
-	if text := eventLine(e); text != "" && r.WriteMove != nil {
+	if text := eventLine(e); text != "" && r.WriteEngineEvent != nil {
 		r.Progress.End()
-		r.WriteMove(text)
+		r.WriteEngineEvent(text)
 	}
 	if r.Progress.IsDue() {
 		r.Progress.Show(progressText(e), r.addEstimate(r.movesAmount(e)))
@@ -120,7 +120,7 @@ func eventLine(e runner.Event) string {
 		if e.Err != nil {
 			return fmt.Sprintf("%s not split: %s at %s: %v", at, e.Namespace, e.Min, e.Err)
 		}
-		return fmt.Sprintf("%s split %s at %s into %d", at, e.Namespace, e.Min, e.Points+1)
+		return fmt.Sprintf("%s split %s at %s into %d", at, e.Namespace, e.Min, e.PointCount+1)
 	case runner.Skipped:
 		if e.Min.IsZero() {
 			return fmt.Sprintf("%s skipped: %s: %s", at, e.Namespace, e.Why)

@@ -33,7 +33,7 @@ type BalanceEvent struct {
 func BalanceEventOf(e runner.Event) BalanceEvent {
 	m := BalanceEvent{
 		Event: e.Kind, At: e.At.UTC(), Number: e.Move.Number, Namespace: e.Namespace, From: e.Move.From, To: e.Move.To,
-		Reason: e.Move.Reason, Bytes: e.Move.Bytes, MS: e.Move.Took.Milliseconds(), Points: e.Points, Why: e.Why,
+		Reason: e.Move.Reason, Bytes: e.Move.Bytes, MS: e.Move.Took.Milliseconds(), Points: e.PointCount, Why: e.Why,
 		Moves: e.Done.Moves, MovedBytes: e.Done.Bytes,
 	}
 	lower := e.Min

@@ -14,8 +14,8 @@ import (
 
 // The maximum number of lines in a group of changes and in the table of data; --long shows all.
 const (
-	maxChanges = 5
-	maxData    = 6
+	maxChangesPerGroup = 5
+	maxDataLines       = 6
 )
 
 // Diff returns the changes as text: one screen, or everything if long.
@@ -89,7 +89,7 @@ func (d *diffText) writeGroup(group diff.Group, changes []diff.Change) {
 	}
 	d.writeLine("\n%s", group)
 	for i, c := range list {
-		if !d.long && i == maxChanges && len(list) > maxChanges+1 {
+		if !d.long && i == maxChangesPerGroup && len(list) > maxChangesPerGroup+1 {
 			d.writeLine("  and %d more (--long shows all)", len(list)-i)
 			return
 		}
@@ -116,7 +116,7 @@ func loggedText(l *diff.LogSummary) string {
 }
 
 func (d *diffText) writeData(r diff.Result) {
-	if len(r.Data) == 0 && len(r.Largest) == 0 {
+	if len(r.Data) == 0 && len(r.MostChanged) == 0 {
 		return
 	}
 	d.writeLine("\nData")
@@ -126,7 +126,7 @@ func (d *diffText) writeData(r diff.Result) {
 		}
 		d.writeAmounts(string(s.Shard), s.Old, s.New)
 	}
-	seen := slices.DeleteFunc(slices.Clone(r.Largest), func(c diff.CollectionData) bool {
+	seen := slices.DeleteFunc(slices.Clone(r.MostChanged), func(c diff.CollectionData) bool {
 		return c.Old.Documents == c.New.Documents && c.Old.Orphans == c.New.Orphans &&
 			humanize.Bytes(c.Old.Bytes) == humanize.Bytes(c.New.Bytes)
 	})
@@ -140,7 +140,7 @@ func (d *diffText) writeData(r diff.Result) {
 
 // checkRoom reports whether another line fits. If not, it writes how many lines are left out.
 func (d *diffText) checkRoom(i, of int, what string) bool {
-	if d.long || i < maxData {
+	if d.long || i < maxDataLines {
 		return true
 	}
 	d.writeLine("  and %s more (--long shows all)", humanize.Count(of-i, what))

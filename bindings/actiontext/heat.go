@@ -42,7 +42,7 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 			busy = fmt.Sprintf("%.2f s/s", s.BusySecondsPerSecond)
 		}
 		fmt.Fprintf(grid, "  %s\t%s\t%s\t%.2f\t%s\t%d\t%s\t\n", s.Shard, perSecond(s.Load.Reads), perSecond(s.Load.Writes),
-			s.OfMean, perSecond(s.Scatter.Total()), s.Chunks, busy)
+			s.LoadOfMean, perSecond(s.Scatter.Total()), s.Chunks, busy)
 	}
 	_ = grid.Flush() // writes to a Builder do not fail
 	if len(c.Chunks) > 0 {

@@ -30,8 +30,8 @@ func History(r action.AuditLogResult) string {
 			escape(record.Host), escape(record.Verb), escape(recordSubject(record)), escape(outcomeText(record)))
 	}
 	_ = table.Flush() // writes to a Builder do not fail
-	if r.Torn > 0 {
-		fmt.Fprintf(&b, "%s can't be read: a run was killed while it wrote.\n", humanize.Count(r.Torn, "line"))
+	if r.TornLines > 0 {
+		fmt.Fprintf(&b, "%s can't be read: a run was killed while it wrote.\n", humanize.Count(r.TornLines, "line"))
 	}
 	return b.String()
 }

@@ -27,7 +27,7 @@ func (r *Reporter) reportApplyEvent(e apply.Event) {
 func stepText(e apply.Event) string {
 	text := fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
 	if e.Kind == apply.StillRunning {
-		text += " for " + humanize.Duration(e.Age)
+		text += " for " + humanize.Duration(e.StepAge)
 	}
 	return text
 }
@@ -67,8 +67,8 @@ func PlanResult(r action.PlanResult) string {
 		what += fmt.Sprintf(", after %s", humanize.Count(r.Replans, "new plan"))
 	}
 	switch {
-	case r.AlreadyReached != "":
-		return r.AlreadyReached
+	case r.AlreadyReachedText != "":
+		return r.AlreadyReachedText
 	case r.DryRun && r.Steps == 0 && r.Stopped == "":
 		return "Nothing to move, split or merge."
 	case r.Applicable:

@@ -16,7 +16,7 @@ func TestStepText(t *testing.T) {
 	if got := stepText(e); got != "step 3 of 9, move of x.y" {
 		t.Error(got)
 	}
-	e.Kind, e.Age = apply.StillRunning, 65*time.Second
+	e.Kind, e.StepAge = apply.StillRunning, 65*time.Second
 	if got := stepText(e); got != "step 3 of 9, move of x.y for 1m5s" {
 		t.Error(got)
 	}

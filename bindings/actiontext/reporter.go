@@ -25,9 +25,9 @@ type Reporter struct {
 	FormatOption func(option string) string
 	// Note writes a separate line.
 	Note func(text string)
-	// WriteMove writes a line for each event of the engine while it balances; nil leaves the events to
+	// WriteEngineEvent writes a line for each event of the engine while it balances; nil leaves the events to
 	// Progress.
-	WriteMove func(text string)
+	WriteEngineEvent func(text string)
 	// ShowPlan shows the plan, and ShowOps shows the load to be balanced; nil shows nothing.
 	ShowPlan func(p *plan.Plan)
 	ShowOps  func(l action.OpsPreview)
@@ -123,8 +123,8 @@ func (r *Reporter) addEstimate(a *display.Amount) *display.Amount {
 	}
 	a.RemainingTimeUnknown = true
 	if toGo := r.gate.Stats().TimeToGo; toGo != nil {
-		a.RemainingTimeText = fmt.Sprintf("%s to %s to go", forecast.RoundedDuration(toGo.Low),
-			forecast.RoundedDuration(toGo.High))
+		a.RemainingTimeText = fmt.Sprintf("%s to %s to go", forecast.DurationText(toGo.Low),
+			forecast.DurationText(toGo.High))
 		if r.gate.HasWindow() {
 			a.RemainingTimeText += " while the window is open"
 		}

@@ -38,8 +38,8 @@ func VerifyResult(r action.VerifyResult) (lines []string) {
 	if more > 0 {
 		say("And %s more.", humanize.Count(more, "range"))
 	}
-	if r.Differences != "" {
-		say("All differences are in %s.", r.Differences)
+	if r.DifferencesFile != "" {
+		say("All differences are in %s.", r.DifferencesFile)
 	}
 	return lines
 }

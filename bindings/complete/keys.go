@@ -51,7 +51,7 @@ func (s *Completer) keysOf(
 		return s.boundKeys(within[0].key, stringAfter(outer, ":"))
 	case len(within) > 1:
 		return nil
-	case help.Class == "Shard" && isBound(parameter):
+	case help.Class == "Shard" && takesShardKey(parameter):
 		return s.boundKeys(parameter, s.namespaceArgument(t, within[0].offset))
 	}
 	return expandCommandFields(script.FieldNames(help.Signature, i),
@@ -121,15 +121,15 @@ func isInternal(field string) bool {
 		"runtimeConstants stmtId stmtIds sampleId mirrored term"), field)
 }
 
-// isBound reports whether a parameter, or a field of a command, is a shard key.
-func isBound(name string) bool {
+// takesShardKey reports whether a parameter, or a field of a command, is a shard key.
+func takesShardKey(name string) bool {
 	return slices.Contains([]string{"min", "max", "middle", "query", "find", "key", "bounds"}, name)
 }
 
 // boundKeys returns the fields of a collection's shard key.
 func (s *Completer) boundKeys(parameter, ns string) []string {
 	d := s.shell.Current()
-	if d == nil || ns == "" || !isBound(parameter) {
+	if d == nil || ns == "" || !takesShardKey(parameter) {
 		return nil
 	}
 	return s.lists.get(d.Conn.Client, "shard key of "+ns, func(ctx context.Context, client *mongo.Client) []string {

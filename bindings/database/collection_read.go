@@ -193,7 +193,7 @@ func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Valu
 			cur.SetBatchSize(int32(n.ToInteger()))
 		}
 	}
-	if endsWithOutStage(stages) {
+	if endsWithWriteStage(stages) {
 		cur.IsReadOnly = false
 		if d.effectiveWriteConcern() != nil && !server.HasField(body, "writeConcern") {
 			cur.Body = append(cur.Body, bson.E{Key: "writeConcern", Value: d.effectiveWriteConcern()})
@@ -203,7 +203,7 @@ func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Valu
 	return cur.Object
 }
 
-func endsWithOutStage(stages bson.RawValue) bool {
+func endsWithWriteStage(stages bson.RawValue) bool {
 	list, err := stages.Array().Values()
 	if err != nil || len(list) == 0 {
 		return false

@@ -72,8 +72,8 @@ func collShardLocation(c *script.Call, coll *Collection) goja.Value {
 // shardStorage is the part of a collection on one shard: data without orphans, documents with orphans,
 // as mongosh counts.
 type shardStorage struct {
-	shard, host                                    string
-	dataBytes, docs, orphans, averageBytes, chunks float64
+	shard, host                                               string
+	dataBytes, docsWithOrphans, orphans, averageBytes, chunks float64
 }
 
 // collShardDistribution follows rules/04-objects §6.4, with the shards sorted by name.
@@ -96,7 +96,7 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 	for _, doc := range docs {
 		stats, _ := doc.Lookup("storageStats").DocumentOK()
 		share := shardStorage{
-			shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"),
+			shard: rawdoc.Text(doc, "shard"), docsWithOrphans: rawdoc.Number(stats, "count"),
 			averageBytes: rawdoc.Number(stats, "avgObjSize"), orphans: rawdoc.Number(stats, "numOrphanDocs"),
 		}
 		share.dataBytes = rawdoc.Number(stats, "size") - share.orphans*share.averageBytes
@@ -121,7 +121,7 @@ func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 	var all shardStorage
 	for _, sh := range shares {
 		all.dataBytes += sh.dataBytes
-		all.docs += sh.docs
+		all.docsWithOrphans += sh.docsWithOrphans
 		all.orphans += sh.orphans
 		all.chunks += sh.chunks
 	}
@@ -135,7 +135,7 @@ func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 			sh.shard,
 			plaintext.DatabaseSizeText(sh.dataBytes),
 			percentText(sh.dataBytes, all.dataBytes),
-			plaintext.PlainNumber(sh.docs - sh.orphans),
+			plaintext.PlainNumber(sh.docsWithOrphans - sh.orphans),
 			plaintext.PlainNumber(sh.orphans),
 			plaintext.PlainNumber(sh.chunks),
 			plaintext.DatabaseSizeText(math.Floor(perChunk)),
@@ -143,7 +143,7 @@ func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 		})
 	}
 	rows = append(rows, []string{"total", plaintext.DatabaseSizeText(all.dataBytes), "",
-		plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans),
+		plaintext.PlainNumber(all.docsWithOrphans - all.orphans), plaintext.PlainNumber(all.orphans),
 		plaintext.PlainNumber(all.chunks), "", ""})
 	t.WriteHeading(ns)
 	t.WriteGrid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
@@ -153,18 +153,18 @@ func distributionObject(js *script.Engine, shares []shardStorage) *goja.Object {
 	var data, docs, chunks float64
 	for _, sh := range shares {
 		data += sh.dataBytes
-		docs += sh.docs
+		docs += sh.docsWithOrphans
 		chunks += sh.chunks
 	}
 	result := js.Runtime.NewObject()
 	for _, sh := range shares {
 		perChunk, docsPerChunk := 0.0, 0.0
 		if sh.chunks > 0 {
-			perChunk, docsPerChunk = sh.dataBytes/sh.chunks, math.Floor(sh.docs/sh.chunks)
+			perChunk, docsPerChunk = sh.dataBytes/sh.chunks, math.Floor(sh.docsWithOrphans/sh.chunks)
 		}
 		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), js.NewObject(
 			"data", plaintext.DistributionSizeText(sh.dataBytes),
-			"docs", script.IntegerIfExact(sh.docs),
+			"docs", script.IntegerIfExact(sh.docsWithOrphans),
 			"chunks", script.IntegerIfExact(sh.chunks),
 			"estimated data per chunk", plaintext.DistributionSizeText(perChunk),
 			"estimated docs per chunk", script.IntegerIfExact(docsPerChunk),
@@ -174,7 +174,7 @@ func distributionObject(js *script.Engine, shares []shardStorage) *goja.Object {
 		script.IntegerIfExact(chunks))
 	for _, sh := range shares {
 		script.Must(totals.Set("Shard "+sh.shard, js.Runtime.NewArray(percentText(sh.dataBytes, data)+" % data",
-			percentText(sh.docs, docs)+" % docs in cluster",
+			percentText(sh.docsWithOrphans, docs)+" % docs in cluster",
 			plaintext.DistributionSizeText(sh.averageBytes)+" avg obj size on shard")))
 	}
 	script.Must(result.Set("Totals", totals))

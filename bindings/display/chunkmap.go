@@ -142,7 +142,7 @@ func (d *drawing) glyph(c report.Cell) string {
 	switch {
 	case len(c.Owners) > 1 && c.Owners[0].Share < 0.5:
 		return mixedGlyph
-	case c.Begins > 0:
+	case c.ChunkStarts > 0:
 		return Mark(c.Owners[0].Shard)
 	}
 	return continuedGlyph
@@ -218,7 +218,7 @@ func (d *drawing) zonesText(from, to int) string {
 	row := slices.Repeat([]string{" "}, to-from)
 	found := false
 	for _, z := range d.Zones {
-		first, last := max(z.From, from)-from, min(z.To, to)-1-from
+		first, last := max(z.FromCell, from)-from, min(z.ToCell, to)-1-from
 		if first > last {
 			continue
 		}
@@ -226,11 +226,11 @@ func (d *drawing) zonesText(from, to int) string {
 		for i := first; i <= last; i++ {
 			row[i] = zoneFill
 		}
-		if z.To <= to && first < last {
+		if z.ToCell <= to && first < last {
 			row[last] = "]"
 			last--
 		}
-		if z.From >= from && first < last {
+		if z.FromCell >= from && first < last {
 			row[first] = "["
 			first++
 		}

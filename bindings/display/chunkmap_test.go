@@ -26,10 +26,10 @@ func mapped(cells string, shards ...report.MapShard) report.ChunkMap {
 	}
 	m.Bytes++
 	for _, r := range cells {
-		cell := report.Cell{First: len(m.Cells), Last: len(m.Cells), Begins: 1}
+		cell := report.Cell{First: len(m.Cells), Last: len(m.Cells), ChunkStarts: 1}
 		switch r {
 		case '-':
-			cell, cell.Begins = m.Cells[len(m.Cells)-1], 0
+			cell, cell.ChunkStarts = m.Cells[len(m.Cells)-1], 0
 		case '!':
 			m.Cells[len(m.Cells)-1].Jumbo++
 			continue
@@ -49,7 +49,7 @@ func shard(id string, chunks, jumbo int, bytes int64) report.MapShard {
 
 func TestDrawMap(t *testing.T) {
 	zoned := mapped("AAAABBBB", shard("s0", 4, 0, 30), shard("s1", 4, 0, 10))
-	zoned.Zones = []report.MapZone{{Zone: "EU", From: 0, To: 4}, {Zone: "Mars", From: 5, To: 7}, {Zone: "X", From: 7, To: 8}}
+	zoned.Zones = []report.MapZone{{Zone: "EU", FromCell: 0, ToCell: 4}, {Zone: "Mars", FromCell: 5, ToCell: 7}, {Zone: "X", FromCell: 7, ToCell: 8}}
 	warm := mapped("A--B-A", shard("s0", 2, 0, 30), shard("s1", 1, 0, 10))
 	warm.Heat = &report.MapHeat{Cells: []float64{2500, 2500, 2500, 10, 10, 0}, Shards: []float64{2500, 10}}
 	for _, tt := range []struct {
@@ -149,7 +149,7 @@ x.y
 // its brackets where it begins and ends.
 func TestMapOfSeveralRows(t *testing.T) {
 	m := mapped(strings.Repeat("A", 50), shard("s0", 50, 0, 1))
-	m.Zones = []report.MapZone{{Zone: "EU", From: 20, To: 30}}
+	m.Zones = []report.MapZone{{Zone: "EU", FromCell: 20, ToCell: 30}}
 	o := display.MapOptions{Width: 40}
 	if n := o.CellCount(50); n != 66 {
 		t.Errorf("%d cells, want 3 rows of 22", n)
@@ -176,7 +176,7 @@ func TestMapOfManyShards(t *testing.T) {
 		seen := map[string]bool{}
 		for i := range shards {
 			m.Shards = append(m.Shards, shard(fmt.Sprintf("a-shard-with-a-very-long-name-%d", i), 10, 0, 1<<40))
-			m.Cells = append(m.Cells, report.Cell{Begins: 1, Owners: []report.Owner{{Shard: i, Share: 1}}})
+			m.Cells = append(m.Cells, report.Cell{ChunkStarts: 1, Owners: []report.Owner{{Shard: i, Share: 1}}})
 			if mark := display.Mark(i); i < 100 && (seen[mark] || twwidth.Width(mark) != 1) {
 				t.Errorf("shard %d has the mark %s", i, mark)
 			}
@@ -203,7 +203,7 @@ func TestMapColoursAreOwn(t *testing.T) {
 	var m report.ChunkMap
 	for i := range 20 {
 		m.Shards = append(m.Shards, shard(fmt.Sprint("s", i), 1, 0, 1))
-		m.Cells = append(m.Cells, report.Cell{Begins: 1, Jumbo: 1, Owners: []report.Owner{{Shard: i, Share: 1}}})
+		m.Cells = append(m.Cells, report.Cell{ChunkStarts: 1, Jumbo: 1, Owners: []report.Owner{{Shard: i, Share: 1}}})
 	}
 	m.Namespace, m.Chunks = "x\x1b[97;44my", 20
 	text := display.DrawMap(m, display.MapOptions{Width: 80, Color: true})

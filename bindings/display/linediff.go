@@ -2,14 +2,14 @@ package display
 
 import "strings"
 
-// maxDiff is the maximum number of lines that are compared one by one.
-const maxDiff = 1000
+// maxDiffLines is the maximum number of lines that are compared one by one.
+const maxDiffLines = 1000
 
 // LineDiff formats two texts as a diff, as Node does for values that should be equal: common lines
 // unchanged, lines of the first text after "+", lines of the second text after "-".
 func LineDiff(actual, expected string) string {
 	a, b := strings.Split(actual, "\n"), strings.Split(expected, "\n")
-	if len(a) > maxDiff || len(b) > maxDiff {
+	if len(a) > maxDiffLines || len(b) > maxDiffLines {
 		return prefixLines("+ ", a) + prefixLines("- ", b)
 	}
 	common := commonLines(a, b)

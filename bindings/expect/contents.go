@@ -134,17 +134,17 @@ func hasProperty(m *Match) bool {
 	for _, name := range m.propertyPath() {
 		o, ok := at.(*goja.Object)
 		if !ok || o.Get(name) == nil {
-			m.Found = propertyMatch{reachedPath: strings.Join(way, ".")}
+			m.Details = propertyMatch{reachedPath: strings.Join(way, ".")}
 			return false
 		}
 		at, way = o.Get(name), append(way, name)
 	}
-	m.Found = propertyMatch{value: at, reachedPath: strings.Join(way, ".")}
+	m.Details = propertyMatch{value: at, reachedPath: strings.Join(way, ".")}
 	return len(m.Args) < 2 || (&equality{js: m.JS}).same(at, m.Arg(1))
 }
 
 func explainProperty(m *Match) string {
-	f := m.Found.(propertyMatch)
+	f := m.Details.(propertyMatch)
 	text := "Expected path: " + strconv.Quote(strings.Join(m.propertyPath(), "."))
 	if m.Not {
 		text = "Expected path: not " + strconv.Quote(strings.Join(m.propertyPath(), "."))

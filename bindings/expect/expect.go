@@ -38,8 +38,8 @@ type Match struct {
 	Not bool
 	// Settled says that the value is the outcome of a promise.
 	Settled bool
-	// Found is data that Holds stores for Explain.
-	Found any
+	// Details is data that Holds stores for Explain.
+	Details any
 }
 
 // subject is the object that expect(value) returns.
@@ -225,10 +225,10 @@ func (e *expectFunc) customMatcher(name string, f goja.Callable) Matcher {
 		if !ok || script.Property(answer, "pass") == nil {
 			e.js.ThrowInvalid("the matcher %s has to return {pass, message}", name)
 		}
-		m.Found = answer.Get("message")
+		m.Details = answer.Get("message")
 		return answer.Get("pass").ToBoolean()
 	}, Explain: func(m *Match) string {
-		v, _ := m.Found.(goja.Value)
+		v, _ := m.Details.(goja.Value)
 		if f, ok := goja.AssertFunction(v); ok {
 			text, err := f(goja.Undefined())
 			e.js.Check(err)

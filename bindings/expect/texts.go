@@ -48,7 +48,7 @@ type thrown struct{ value goja.Value }
 // throwsError checks what a function throws, or the reason with which a promise was rejected.
 func throwsError(m *Match) bool {
 	var t thrown
-	m.Found = &t
+	m.Details = &t
 	if f, ok := goja.AssertFunction(m.Received); ok {
 		if ex := m.JS.Runtime.Try(func() {
 			if _, err := f(goja.Undefined()); err != nil {
@@ -97,7 +97,7 @@ func explainThrown(m *Match) string {
 	default:
 		wanted = m.valueText(m.Arg(0))
 	}
-	t := m.Found.(*thrown)
+	t := m.Details.(*thrown)
 	if t.value == nil {
 		return m.LabelledText("", wanted, "the function threw nothing")
 	}

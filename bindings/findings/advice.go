@@ -77,7 +77,7 @@ func candidateRows(list []keyadvice.Candidate) [][]string {
 	for _, c := range list {
 		row := []string{c.Key.String(), strconv.FormatFloat(c.Score, 'f', 0, 64), string(c.Grade)}
 		if c.Grade != keyadvice.Impossible {
-			row = append(row, strconv.FormatInt(c.Distinct, 10), humanize.Percent(c.MostCommon),
+			row = append(row, strconv.FormatInt(c.Distinct, 10), humanize.Percent(c.MostCommonShare),
 				fmt.Sprintf("%.1f", c.InsertShards), humanize.Percent(c.Single), humanize.Percent(c.Several),
 				humanize.Percent(c.Every))
 		}

@@ -42,10 +42,10 @@ func AnswerText(a diagnosis.Answer, long bool) string {
 			})
 		}), a.Time)
 		p.writeFindings("Notes", a.Notes, a.Time)
-		p.writeAdvisories(a.Faults, maxAdvisories)
+		p.writeAdvisories(a.KnownFaults, maxAdvisories)
 	} else {
 		p.writeSummary(summary, a)
-		p.writeAdvisories(a.Faults, 1)
+		p.writeAdvisories(a.KnownFaults, 1)
 	}
 	p.writeSpreads(a.Spreads)
 	return p.String()
@@ -90,7 +90,7 @@ func (p *page) writeSummary(s diagnosis.Summary, a diagnosis.Answer) {
 	if more := len(s.ToDo) - maxToDo; more > 0 {
 		p.writeWrapped(indent, "and "+humanize.Count(more, "more problem")+moreHint)
 	}
-	p.writeGroups("Then by itself", s.Then, a)
+	p.writeGroups("Then by itself", s.ThenByItself, a)
 	p.writeGroups("By itself", s.ByItself, a)
 	p.writeGroups("Notes", s.Notes, a)
 }

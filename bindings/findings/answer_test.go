@@ -36,7 +36,7 @@ func TestAnswerFitsAScreen(t *testing.T) {
 		a.Symptoms = append(a.Symptoms, about(diagnosis.DrainNeedsOperator, of, "sh.movePrimary("+string(of.Shard)+")"))
 		a.Causes = append(a.Causes, about(diagnosis.ShardUnreachable, of), about(diagnosis.ShardSlow, of))
 		a.Notes = append(a.Notes, about(diagnosis.Orphans, of))
-		a.Faults = append(a.Faults, about(diagnosis.KnownFault, of))
+		a.KnownFaults = append(a.KnownFaults, about(diagnosis.KnownFault, of))
 	}
 	short, long := AnswerText(a, false), AnswerText(a, true)
 	if n := strings.Count(short, "\n"); n > 40 {

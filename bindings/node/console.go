@@ -58,7 +58,7 @@ func (s *Globals) newConsole() goja.Value {
 		o.Depth = values.NodeInspectOptions().Depth
 		write(c, c.JS.Values.Inspect(c.Arg(0), o))
 	})
-	add("table", func(c *call) { write(c, c.globals.Display.NodeTable(c.Arg(0))) })
+	add("table", func(c *call) { write(c, c.globals.Display.ConsoleTable(c.Arg(0))) })
 	add("assert", func(c *call) {
 		switch {
 		case c.Arg(0).ToBoolean():

@@ -61,8 +61,8 @@ var processCommands = strings.Fields(
 		"replSetGetConfig shardingState startSession",
 )
 
-// databaseListCommands are commands that list the collections of a database.
-var databaseListCommands = []string{"listCollections", "dbStats"}
+// wholeDatabaseCommands are commands that list the collections of a database.
+var wholeDatabaseCommands = []string{"listCollections", "dbStats"}
 
 // userListCommands are commands that list users and roles.
 var userListCommands = []string{"usersInfo", "rolesInfo"}
@@ -83,7 +83,7 @@ func (m *clusterMock) answersRead(req wire.Request) bool {
 		return false
 	case slices.Contains(userListCommands, name), req.Database == "config":
 		return true
-	case slices.Contains(databaseListCommands, name):
+	case slices.Contains(wholeDatabaseCommands, name):
 		return m.isDatabaseChanged(req.Database)
 	case req.Database == "admin":
 		return !isText || name != "find" && name != "aggregate" && name != "count" && name != "distinct"

@@ -21,14 +21,14 @@ var changedNamespaces = map[string]func(req wire.Request) []string{
 	"dropIndexes":              ownNamespace,
 	"deleteIndexes":            ownNamespace,
 	"convertToCapped":          ownNamespace,
-	"mapReduce":                outputNamespaces,
+	"mapReduce":                ownAndOutputNamespaces,
 	"shardCollection":          fullNamespace,
 	"reshardCollection":        fullNamespace,
 	"refineCollectionShardKey": fullNamespace,
 	"renameCollection": func(req wire.Request) []string {
 		return append(fullNamespace(req), rawdoc.Text(req.Body, "to"))
 	},
-	"aggregate": outputNamespaces,
+	"aggregate": ownAndOutputNamespaces,
 	"bulkWrite": func(req wire.Request) []string { return catalog.OutputNamespaces(req.Database, req.Body) },
 }
 
@@ -48,7 +48,7 @@ func ownNamespace(req wire.Request) []string {
 // fullNamespace returns the namespace that is the value of the command.
 func fullNamespace(req wire.Request) []string { return []string{rawdoc.Text(req.Body, req.Command)} }
 
-// outputNamespaces returns the collection that is read, and those in $out, $merge and out.
-func outputNamespaces(req wire.Request) []string {
+// ownAndOutputNamespaces returns the collection that is read, and those in $out, $merge and out.
+func ownAndOutputNamespaces(req wire.Request) []string {
 	return append(ownNamespace(req), catalog.OutputNamespaces(req.Database, req.Body)...)
 }

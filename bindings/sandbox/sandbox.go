@@ -64,8 +64,8 @@ func (r *Rules) CheckRead(path string) error {
 	return newRefusal("--allow-read "+quoteName(path), "read %s", quoteName(path))
 }
 
-// CheckRun returns an error for scripts and modules that were not granted.
-func (r *Rules) CheckRun(path string) error {
+// CheckMayRun returns an error for scripts and modules that were not granted.
+func (r *Rules) CheckMayRun(path string) error {
 	if r == nil || slices.Contains(r.CodePaths, path) || isWithin(path, r.CodePaths) {
 		return nil
 	}

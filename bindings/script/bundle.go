@@ -44,11 +44,11 @@ func metaName(n int) string { return fmt.Sprintf("__meta$%04d", n) }
 
 // bundler resolves the imports of one module.
 type bundler struct {
-	mu        sync.Mutex // the transpiler reads files concurrently
-	metaPaths []string   // paths of the files that use import.meta
-	readError error      // why a file was not read
-	checkRun  func(path string) error
-	onLoad    func(path string)
+	mu          sync.Mutex // the transpiler reads files concurrently
+	metaPaths   []string   // paths of the files that use import.meta
+	readError   error      // why a file was not read
+	checkMayRun func(path string) error
+	onLoad      func(path string)
 }
 
 // nodeModules are the names of Node's modules that BuiltinModule returns.
@@ -87,7 +87,7 @@ func (b *bundler) failLoad(err error) (api.OnLoadResult, error) {
 }
 
 func (b *bundler) loadWithMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
-	if err := b.checkRun(a.Path); err != nil {
+	if err := b.checkMayRun(a.Path); err != nil {
 		return b.failLoad(err)
 	}
 	if !sourceFile.MatchString(a.Path) {
@@ -161,7 +161,7 @@ func (s *Modules) runESModule(name, path string, export func(space *goja.Object)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	b := &bundler{checkRun: s.checkRun, onLoad: s.notifyLoaded}
+	b := &bundler{checkMayRun: s.checkMayRun, onLoad: s.notifyLoaded}
 	t, err := b.bundle(path)
 	if err != nil {
 		return nil, s.withUserFileName(err, path, name)

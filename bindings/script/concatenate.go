@@ -28,9 +28,9 @@ func keepDigitsInText(tree *ast.Program) {
 		}
 		switch {
 		case isText(sum.Left):
-			sum.Right = exactText(sum.Right)
+			sum.Right = wrapInTextGlobal(sum.Right)
 		case isText(sum.Right):
-			sum.Left = exactText(sum.Left)
+			sum.Left = wrapInTextGlobal(sum.Left)
 		}
 	})
 }
@@ -58,8 +58,8 @@ func textFunctions() []string {
 	}
 }
 
-// exactText wraps an operand in a call of the hidden global if the operand may be a Long or Decimal128.
-func exactText(x ast.Expression) ast.Expression {
+// wrapInTextGlobal wraps an operand in a call of the hidden global if the operand may be a Long or Decimal128.
+func wrapInTextGlobal(x ast.Expression) ast.Expression {
 	switch x := x.(type) {
 	case *ast.StringLiteral, *ast.TemplateLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
 		return x

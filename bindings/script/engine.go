@@ -74,9 +74,9 @@ type Options struct {
 	// SuggestMethod suggests a method after a call of a missing method on an expression; empty if no
 	// name is near.
 	SuggestMethod func(on, method string) string
-	// CheckRun returns an error for files that must not be run as scripts or modules; nil allows all
+	// CheckMayRun returns an error for files that must not be run as scripts or modules; nil allows all
 	// files.
-	CheckRun func(path string) error
+	CheckMayRun func(path string) error
 	// BuiltinModule returns the built-in module with a name; nil when there is none.
 	BuiltinModule func(name string) goja.Value
 	// ReceiverNames returns how help texts name an object of each class, such as "db." for Database.

@@ -23,14 +23,14 @@ func expressionText(x ast.Expression) string {
 	case *ast.StringLiteral:
 		return `"` + x.Value.String() + `"`
 	case *ast.DotExpression:
-		return leftText(x.Left, ".") + x.Identifier.Name.String()
+		return receiverText(x.Left, ".") + x.Identifier.Name.String()
 	case *ast.PrivateDotExpression:
-		return leftText(x.Left, ".") + "#" + x.Identifier.Name.String()
+		return receiverText(x.Left, ".") + "#" + x.Identifier.Name.String()
 	case *ast.BracketExpression:
 		if key, ok := x.Member.(*ast.StringLiteral); ok {
-			return leftText(x.Left, ".") + key.Value.String()
+			return receiverText(x.Left, ".") + key.Value.String()
 		}
-		return leftText(x.Left, "") + "[" + expressionText(x.Member) + "]"
+		return receiverText(x.Left, "") + "[" + expressionText(x.Member) + "]"
 	case *ast.CallExpression:
 		return expressionText(x.Callee) + "(...)"
 	case *ast.OptionalChain:
@@ -47,7 +47,7 @@ func expressionText(x ast.Expression) string {
 	return "(intermediate value)"
 }
 
-func leftText(x ast.Expression, dot string) string {
+func receiverText(x ast.Expression, dot string) string {
 	if o, ok := x.(*ast.Optional); ok {
 		return expressionText(o.Expression) + "?."
 	}

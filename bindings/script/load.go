@@ -52,7 +52,7 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if err := s.checkRun(path); err != nil {
+	if err := s.checkMayRun(path); err != nil {
 		return "", "", err
 	}
 	data, err := ReadFile(path)
@@ -66,12 +66,12 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	return text, path, nil
 }
 
-// checkRun calls Options.CheckRun.
-func (s *Modules) checkRun(path string) error {
-	if s.js.cfg.CheckRun == nil {
+// checkMayRun calls Options.CheckMayRun.
+func (s *Modules) checkMayRun(path string) error {
+	if s.js.cfg.CheckMayRun == nil {
 		return nil
 	}
-	return s.js.cfg.CheckRun(path)
+	return s.js.cfg.CheckMayRun(path)
 }
 
 // notifyLoaded calls Options.OnLoad.
@@ -88,8 +88,8 @@ func (s *Modules) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	if n := len(s.dirs); n > 0 && strings.HasPrefix(name, ".") {
-		if beside := filepath.Join(s.dirs[n-1], name); Exists(beside) {
+	if n := len(s.loadingDirs); n > 0 && strings.HasPrefix(name, ".") {
+		if beside := filepath.Join(s.loadingDirs[n-1], name); Exists(beside) {
 			return beside
 		}
 	}
@@ -154,9 +154,9 @@ func (s *Modules) runAsFile(path string, run func() (goja.Value, error)) (goja.V
 		before[name] = global.Get(name)
 		Must(global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
-	s.dirs = append(s.dirs, filepath.Dir(path))
+	s.loadingDirs = append(s.loadingDirs, filepath.Dir(path))
 	defer func() {
-		s.dirs = s.dirs[:len(s.dirs)-1]
+		s.loadingDirs = s.loadingDirs[:len(s.loadingDirs)-1]
 		for name, v := range before {
 			if v == nil {
 				_ = global.Delete(name)
@@ -169,4 +169,4 @@ func (s *Modules) runAsFile(path string, run func() (goja.Value, error)) (goja.V
 }
 
 // InScript reports whether code of a file is running.
-func (s *Modules) InScript() bool { return len(s.dirs) > 0 }
+func (s *Modules) InScript() bool { return len(s.loadingDirs) > 0 }

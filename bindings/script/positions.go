@@ -20,8 +20,8 @@ type source struct {
 	text string
 	// name is the user's name of the file; positions contain the path.
 	name string
-	// shift is how many columns a wrapper has shifted the first line to the right.
-	shift int
+	// wrapperColumns is how many columns a wrapper has shifted the first line to the right.
+	wrapperColumns int
 	// tree is the syntax tree, and spots holds the expressions that may fail; nil until they are
 	// needed.
 	tree  *ast.Program
@@ -101,7 +101,7 @@ func (s sources) fixPosition(e *Error) {
 		e.File = src.name
 	}
 	if e.Line == 1 {
-		e.Column = max(1, e.Column-src.shift)
+		e.Column = max(1, e.Column-src.wrapperColumns)
 	}
 	e.SourceLine = src.line(e.Line)
 }

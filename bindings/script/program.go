@@ -15,8 +15,8 @@ import (
 // program is one parsed input, prepared for the shared global scope.
 type program struct {
 	tree *ast.Program
-	// commands are the lines that are direct commands rather than JavaScript.
-	commands map[int]bool
+	// commandLines are the lines that are direct commands rather than JavaScript.
+	commandLines map[int]bool
 	// async says that the program returns a promise of its value.
 	async  bool
 	source source
@@ -92,7 +92,7 @@ func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 			return nil, false
 		}
 		p.async = true
-		p.source.shift = len(awaitPrefix)
+		p.source.wrapperColumns = len(awaitPrefix)
 		hoistToProgram(tree, func(string) bool { return true })
 		return tree, true
 	case strings.Contains(body, "return"):
@@ -100,7 +100,7 @@ func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 		if err != nil {
 			return nil, false
 		}
-		p.source.shift = len(returnPrefix)
+		p.source.wrapperColumns = len(returnPrefix)
 		return tree, true
 	}
 	return nil, false

@@ -14,8 +14,8 @@ import (
 
 // Modules finds and runs files: loaded scripts, and required or imported modules.
 type Modules struct {
-	js   *Engine
-	dirs []string // directories of the files being loaded, innermost last
+	js          *Engine
+	loadingDirs []string // directories of the files being loaded, innermost last
 }
 
 // NewRequire returns the function require for code in a directory; an empty directory stands for that
@@ -24,8 +24,8 @@ type Modules struct {
 func (s *Modules) NewRequire(dir string) *goja.Object {
 	in := func(f func()) {
 		if dir != "" {
-			s.dirs = append(s.dirs, dir)
-			defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
+			s.loadingDirs = append(s.loadingDirs, dir)
+			defer func() { s.loadingDirs = s.loadingDirs[:len(s.loadingDirs)-1] }()
 		}
 		f()
 	}
@@ -108,8 +108,8 @@ func (s *Modules) findModule(id string) (text, path string, err error) {
 		return s.readScript(id)
 	}
 	here := "."
-	if n := len(s.dirs); n > 0 {
-		here = s.dirs[n-1]
+	if n := len(s.loadingDirs); n > 0 {
+		here = s.loadingDirs[n-1]
 	}
 	var bases []string
 	switch {
@@ -205,8 +205,8 @@ func (s *Modules) runModule(m *goja.Object, text, path string) (done goja.Value,
 		return nil, err
 	}
 	dir := filepath.Dir(path)
-	s.dirs = append(s.dirs, dir)
-	defer func() { s.dirs = s.dirs[:len(s.dirs)-1] }()
+	s.loadingDirs = append(s.loadingDirs, dir)
+	defer func() { s.loadingDirs = s.loadingDirs[:len(s.loadingDirs)-1] }()
 	_, err = f(m.Get("exports"), m.Get("exports"), s.NewRequire(dir), m, s.js.Runtime.ToValue(path),
 		s.js.Runtime.ToValue(dir))
 	return nil, err
@@ -221,7 +221,7 @@ func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 	if !isTypeScript(path) && !hasUncompilableSyntax(text) {
 		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
 		if err == nil || !mayNeedTranspiling(text) {
-			s.js.sources[path] = source{text: text, shift: len(modulePrefix), tree: tree}
+			s.js.sources[path] = source{text: text, wrapperColumns: len(modulePrefix), tree: tree}
 			return tree, err
 		}
 	}

@@ -19,8 +19,8 @@ type transpiledCode struct {
 	code string
 	// sourceMap is a source map in JSON, version 3.
 	sourceMap []byte
-	// sourceShift is how many lines precede the text.
-	sourceShift int
+	// sourceLineShift is how many lines precede the text.
+	sourceLineShift int
 }
 
 // transpileError is a syntax error, with its position in the original text.
@@ -91,7 +91,7 @@ func transpileWrapped(name, text string) (*transpiledCode, bool) {
 	if err != nil {
 		return nil, false
 	}
-	t.sourceShift = 1
+	t.sourceLineShift = 1
 	return t, true
 }
 
@@ -186,7 +186,7 @@ func (t *transpiledCode) parseWrapped(name string) (tree *ast.Program, async boo
 		return nil, false, errors.New("the translation has no function around it")
 	}
 	plain := &transpiledCode{code: t.code[:head[0]] + "(() => {" + t.code[head[1]:], sourceMap: t.sourceMap,
-		sourceShift: t.sourceShift}
+		sourceLineShift: t.sourceLineShift}
 	for _, version := range []*transpiledCode{plain, t} {
 		async = version == t
 		if tree, err = version.parseText(name, version.code, 0, nil); err == nil {
@@ -237,7 +237,7 @@ func (t *transpiledCode) mapForEngine(linesBefore int, rename func(string) strin
 		return nil, fmt.Errorf("source map: %w", err)
 	}
 	mappings, _ := m["mappings"].(string)
-	m["mappings"] = strings.Repeat(";", linesBefore) + shiftMappings(mappings, t.sourceShift)
+	m["mappings"] = strings.Repeat(";", linesBefore) + shiftMappings(mappings, t.sourceLineShift)
 	delete(m, "sourcesContent")
 	if sources, ok := m["sources"].([]any); ok && rename != nil {
 		for i, s := range sources {

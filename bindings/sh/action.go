@@ -148,7 +148,7 @@ func (h helperOptions) verifyOption() (p action.RunVerifyOptions) {
 	case script.TypeOf(v) == "boolean":
 		p.Verify = v.ToBoolean()
 	default:
-		p = action.RunVerifyOptions{Verify: true, VerifyRate: h.size("verify")}
+		p = action.RunVerifyOptions{Verify: true, VerifyBytesPerSecond: h.size("verify")}
 	}
 	return p
 }
@@ -214,7 +214,7 @@ func (h *Host) commandRunner(sh *Helpers) live.CommandRunner {
 func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control action.Control, stop func()) {
 	r = &actiontext.Reporter{Progress: c.host.Display.NewProgress(h.flag("progress", true)), Note: c.JS.Out.Warn}
 	tick, still := actiontext.Ticks(r.Progress, script.IsWallClock(c.JS.Clock))
-	control.Tick = tick
+	control.ReportTick = tick
 	ctx := c.JS.Context()
 	second, third, done := script.MoreInterrupts(ctx)
 	var end func()

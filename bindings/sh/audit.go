@@ -27,17 +27,17 @@ func shAudit(c *call, sh *Helpers) goja.Value {
 	verb := action.Audit{Namespaces: names}
 	verb.MetadataOnly, verb.ExportDir = h.flag("metadata", false), h.text("export")
 	verb.MaxRereads, verb.RereadPause = action.DefaultMaxRereads, h.duration("settlePause", action.DefaultRereadPause)
-	verb.MaxRate, verb.PauseBetween, verb.MaxDuration = h.size("maxRate"), h.duration("pauseBetween", 0),
+	verb.MaxBytesPerSecond, verb.PauseBetween, verb.MaxDuration = h.size("maxRate"), h.duration("pauseBetween", 0),
 		h.duration("for", 0)
 	verb.Secondary = h.flag("secondary", false)
 	if h.value("settle") != nil {
 		verb.MaxRereads = int(h.count("settle"))
 	}
 	if h.value("sample") != nil {
-		verb.Sample = h.count("sample")
+		verb.SampleDocs = h.count("sample")
 	}
-	verb.Checkpoint = h.text("checkpoint")
-	for _, path := range []string{verb.ExportDir, verb.Checkpoint} {
+	verb.CheckpointFile = h.text("checkpoint")
+	for _, path := range []string{verb.ExportDir, verb.CheckpointFile} {
 		if path != "" {
 			c.checkMayWrite(path)
 		}

@@ -80,7 +80,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	waited := w.waitUntilDone(func() workState {
 		d := sh.readDefragmentation(ns)
 		if d.Phase != phase {
-			phase, first = d.Phase, d.Remaining
+			phase, first = d.Phase, d.RemainingChunks
 			w.progress.Restart()
 		}
 		now := defragmentationState(ns, d, first)
@@ -104,8 +104,8 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 		return o
 	}
 	script.Must(o.Set("phase", d.Phase))
-	if d.Remaining >= 0 {
-		script.Must(o.Set("remainingChunks", d.Remaining))
+	if d.RemainingChunks >= 0 {
+		script.Must(o.Set("remainingChunks", d.RemainingChunks))
 	}
 	if d.IsIdle() {
 		script.Must(o.Set("note",
@@ -117,12 +117,12 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 // defragmentationState returns the progress of the current phase; the forecast has the time for all
 // phases.
 func defragmentationState(ns string, d diagnosis.Defragmentation, first int64) workState {
-	s := workState{done: !d.Running, missing: ns + " is being defragmented (" + d.String() + ")"}
-	if d.Remaining >= 0 && first >= 0 {
+	s := workState{done: !d.Running, unfinishedText: ns + " is being defragmented (" + d.String() + ")"}
+	if d.RemainingChunks >= 0 && first >= 0 {
 		s.activity = ns + " (" + d.Phase + ")"
 		s.amount = func() *display.Amount {
 			return &display.Amount{
-				Done: float64(max(0, first-d.Remaining)), Remaining: float64(d.Remaining), Format: display.ChunksText,
+				Done: float64(max(0, first-d.RemainingChunks)), Remaining: float64(d.RemainingChunks), Format: display.ChunksText,
 			}
 		}
 	}

@@ -176,7 +176,7 @@ func (h *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) g
 	}
 	waited := w.waitUntilDone(func() workState {
 		d := h.readDrain(id)
-		byHand = len(d.Disabled) > 0 || d.WaitingJumbo > 0
+		byHand = len(d.Disabled) > 0 || d.JumboToForce > 0
 		switch {
 		case d.IsDone():
 			return workState{done: true}
@@ -185,15 +185,16 @@ func (h *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) g
 		case d.IsStuck() && end.movePrimaries && !byHand:
 			w.progress.End()
 			h.moveUnsharded(d)
-			return workState{missing: d.String(), activity: "draining " + id}
+			return workState{unfinishedText: d.String(), activity: "draining " + id}
 		case d.IsStuck():
-			return workState{stuckReason: w.forecast.remainingWorkText(d), missing: d.String()}
+			return workState{stuckReason: w.forecast.remainingWorkText(d), unfinishedText: d.String()}
 		}
 		first = max(first, d.Chunks)
 		stuck := h.balancerOffText("shard " + id + " is not empty")
-		return workState{stuckReason: stuck, activity: "draining " + id, missing: d.String(), amount: func() *display.Amount {
-			return &display.Amount{Done: float64(first - d.Chunks), Remaining: float64(d.Chunks), Format: display.ChunksText}
-		}}
+		return workState{stuckReason: stuck, activity: "draining " + id, unfinishedText: d.String(),
+			amount: func() *display.Amount {
+				return &display.Amount{Done: float64(first - d.Chunks), Remaining: float64(d.Chunks), Format: display.ChunksText}
+			}}
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", end.remove, "waitedMS", waited.Milliseconds())
 	if end.remove {

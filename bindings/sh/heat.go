@@ -28,7 +28,7 @@ func shHeat(c *call, sh *Helpers) goja.Value {
 		c.checkMayRead(path)
 	}
 	verb := action.Heat{Namespaces: names, CountDuration: h.duration("for", 0), Lookback: h.duration("back", 0),
-		LoadKind: heat.LoadKind(h.text("by")), Top: int(h.count("top")), SampleRate: h.parseNumber("sample",
+		LoadKind: heat.LoadKind(h.text("by")), Top: int(h.count("top")), SamplesPerSecond: h.parseNumber("sample",
 			"a number", nil), Logs: logs}
 	result := runReadAction(c, sh, "heat", verb, names...)
 	return c.host.printableObject(result, actiontext.Heat(result))

@@ -117,7 +117,7 @@ func reference() string {
 	var b strings.Builder
 	for _, topic := range topics() {
 		fmt.Fprintf(&b, "\n### %s\n\n| call | what it does → what it returns | example |\n| --- | --- | --- |\n", topic.title)
-		for _, e := range topic.examples {
+		for _, e := range topic.helpers {
 			m := byName[e.helper]
 			what := m.line()
 			if is := returns[e.helper]; is != "" {

@@ -103,7 +103,7 @@ func (m *unansweredMove) await() goja.Value {
 			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s continues, waiting for it.", m.message(), what))
 			w.continuesText = what + " continues"
 		}
-		return workState{done: is.State != live.MoveRunning, missing: what + " is still in progress: show migrations"}
+		return workState{done: is.State != live.MoveRunning, unfinishedText: what + " is still in progress: show migrations"}
 	})
 	switch {
 	case is.State == live.MoveDone:

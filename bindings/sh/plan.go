@@ -96,7 +96,7 @@ func (c *call) planArguments() action.Plan {
 	given := c.options("plan", at)
 	p := action.Plan{
 		MaxBytes: given.size("maxBytes"), MaxMoves: int(given.count("maxMoves")), MaxRounds: int(given.count("maxRounds")),
-		MaxDuration: given.duration("for", 0), Model: given.text("model"), Seed: uint64(given.count("seed")),
+		MaxDuration: given.duration("for", 0), SizeModel: given.text("model"), Seed: uint64(given.count("seed")),
 		IgnoreWindow: given.flag("ignoreWindow", false), TimeZone: given.text("timeZone"),
 		DiskLimit: given.shareOption("diskLimit"), AdvisoriesFile: c.advisoriesPath(given),
 	}

@@ -165,7 +165,7 @@ func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
 
 func showBalancer(c *call, d *server.Database) goja.Value {
 	r := c.host.readStatusReport(d, d.Sibling("config"),
-		live.Settings|live.Balancer|live.Clock|live.Rounds|live.MigrationOutcomes|live.RunningMigrations|
+		live.Settings|live.Balancer|live.WindowClock|live.Rounds|live.MigrationOutcomes|live.RunningMigrations|
 			live.RunningReshardings)
 	if c.host.Display.ShowsTables() {
 		return c.host.Display.TablesResult(r.drawBalancer)

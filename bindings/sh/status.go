@@ -42,7 +42,7 @@ type statusReport struct {
 
 // statusParts are the parts of the cluster that sh.status() reads, besides the routers, and the first
 // chunks and zones of each collection.
-const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
+const statusParts = live.Settings | live.Balancer | live.WindowClock | live.Shards | live.Databases | live.Collections |
 	live.ChunkCounts | live.Sizes | live.Rounds | live.MigrationOutcomes | live.RunningMigrations | live.Leases
 
 // readStatusReport reads parts of a cluster for a report.

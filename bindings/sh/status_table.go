@@ -93,7 +93,7 @@ func (r *statusReport) withReportedBalance(names []string, asked *clusterView) *
 	all := asked.Snapshot
 	for _, ns := range names {
 		c := *r.cluster.Collection(ns)
-		c.Reported = asked.Collection(ns).Reported
+		c.ReportedStatus = asked.Collection(ns).ReportedStatus
 		all = all.WithCollection(&c)
 	}
 	return all
@@ -212,7 +212,7 @@ func (r *statusReport) drawDatabases(t *display.Tables) {
 func (r *statusReport) drawCollection(t *display.Tables, ns string, asked *clusterView) {
 	entry := configDocument(r.cluster, "collections", ns)
 	c := *r.cluster.Collection(ns)
-	c.Reported = asked.Collection(c.Namespace).Reported
+	c.ReportedStatus = asked.Collection(c.Namespace).ReportedStatus
 	t.WriteHeading(c.Namespace)
 	key := display.OldJSON(entry.Lookup("key"), "", true)
 	if rawdoc.IsFieldTruthy(entry, "unique") {

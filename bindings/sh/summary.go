@@ -36,7 +36,7 @@ func (h *Helpers) readSummary() *balancerSummary {
 		required = lenientParts
 	}
 	seen := h.readCluster(live.ReaderOptions{
-		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.BalanceStatuses |
+		Parts: live.Settings | live.Balancer | live.WindowClock | live.Shards | live.Collections | live.BalanceStatuses |
 			live.ChunkCounts |
 			live.Chunks | live.Zones | live.MigrationOutcomes | live.RunningMigrations | live.RunningReshardings |
 			live.Unsharded |
@@ -70,7 +70,7 @@ func (b *balancerSummary) problems() []string {
 			list = append(list, f.Text())
 		case diagnosis.DrainNeedsOperator, diagnosis.OnlyShardOfZone, diagnosis.ShardUnreachable, diagnosis.JumboChunks:
 			list = append(list, f.Text())
-		case diagnosis.MigrationsFailing, diagnosis.NotBalancedHeld, diagnosis.ZoneWithoutShards:
+		case diagnosis.MigrationsFailing, diagnosis.NotBalancedDisabled, diagnosis.ZoneWithoutShards:
 			list = append(list, f.Sentence)
 		}
 	}

@@ -55,8 +55,8 @@ func spreadText(list []report.Shard, known bool) string {
 	text := fmt.Sprintf("%s, from %s to %s, %s on average", humanize.Count(len(list), "shard"),
 		size(of.Least), size(of.Most),
 		size(of.Mean))
-	if of.Draining > 0 {
-		text += fmt.Sprintf("; %d of them draining, not counted", of.Draining)
+	if of.DrainingShards > 0 {
+		text += fmt.Sprintf("; %d of them draining, not counted", of.DrainingShards)
 	}
 	return text
 }

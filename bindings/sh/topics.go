@@ -11,9 +11,9 @@ import (
 
 // topic is a group of helpers in sh.help().
 type topic struct {
-	name     string // the argument of sh.help for this topic
-	title    string
-	examples []example
+	name    string // the argument of sh.help for this topic
+	title   string
+	helpers []example
 }
 
 // example is a call of a helper. All examples also run on the mock.
@@ -144,7 +144,7 @@ func topics() []topic {
 // exampleOf returns the example of a helper; empty for helpers that the help does not show.
 func exampleOf(helper string) string {
 	for _, t := range topics() {
-		for _, e := range t.examples {
+		for _, e := range t.helpers {
 			if e.helper == helper {
 				return e.call
 			}
@@ -169,7 +169,7 @@ func helpText(paint func(color, text string) string, name string) string {
 	for _, t := range list {
 		fmt.Fprintf(&b, "  %s  sh.help(%q)\n", paint(script.HeadingColor, t.title), t.name)
 		var names []string
-		for _, e := range t.examples {
+		for _, e := range t.helpers {
 			names = append(names, e.helper)
 		}
 		for _, line := range plaintext.Wrap(strings.Join(names, ", "), helpWidth-4) {
@@ -187,7 +187,7 @@ func (t topic) writeHelp(b *strings.Builder, paint func(color, text string) stri
 		texts[m.name] = m.help
 	}
 	b.WriteString("\n  " + paint(script.HeadingColor, t.title+":") + "\n\n")
-	for _, e := range t.examples {
+	for _, e := range t.helpers {
 		b.WriteString("  " + e.helper + "\n")
 		for _, line := range plaintext.Wrap(texts[e.helper], helpWidth-4) {
 			b.WriteString("    " + line + "\n")

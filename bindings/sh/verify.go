@@ -28,7 +28,7 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 		Namespaces: []string{c.namespaceArgument(0)}, Output: h.text("output"),
 		DifferencesFile: h.text("differences"), DocumentsFile: h.text("documents"),
 		MaxRereads: action.DefaultMaxRereads, RereadPause: h.duration("settlePause", action.DefaultRereadPause),
-		MaxRate: h.size("maxRate"), PauseBetween: h.duration("pauseBetween", 0), MaxDuration: h.duration("for", 0),
+		MaxBytesPerSecond: h.size("maxRate"), PauseBetween: h.duration("pauseBetween", 0), MaxDuration: h.duration("for", 0),
 		Secondary: h.flag("secondary", false), Restart: h.flag("restart", false),
 	}
 	if h.value("settle") != nil {
@@ -58,7 +58,7 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 	}
 	object := c.host.jsonFormObject(result)
 	if result.Verdict == action.VerifyNotCompared {
-		script.Define(object, "digest", c.JS.Runtime.ToValue(result.Text))
+		script.Define(object, "digest", c.JS.Runtime.ToValue(result.DigestText))
 	}
 	lines := actiontext.VerifyResult(result)
 	if result.Stopped != "" {

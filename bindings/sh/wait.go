@@ -45,8 +45,8 @@ type workState struct {
 	done bool
 	// activity is the running activity, for the progress. why says why activity is empty.
 	activity string
-	// missing says what is not done yet, for the error of a timeout.
-	missing string
+	// unfinishedText says what is not done yet, for the error of a timeout.
+	unfinishedText string
 	// amount measures the work; nil if it is unknown. It is called only when the amount is shown.
 	amount func() *display.Amount
 	// stuckReason says why the work cannot finish in this state, and what has to be done.
@@ -87,7 +87,7 @@ func (w *wait) waitUntilDone(readState func() workState) time.Duration {
 			if now.answerErr != nil {
 				w.throwUnanswered(now.answerErr)
 			}
-			w.host.JS.Throw(script.RuntimeErrorName, "after %s: %s", humanize.Duration(w.timeout), now.missing)
+			w.host.JS.Throw(script.RuntimeErrorName, "after %s: %s", humanize.Duration(w.timeout), now.unfinishedText)
 		}
 		if now.answerErr == nil {
 			w.checkStuck(now)
@@ -160,7 +160,7 @@ func (w *wait) showProgress(now workState) {
 	if now.amount != nil {
 		a = now.amount()
 	}
-	what := cmp.Or(now.activity, now.missing)
+	what := cmp.Or(now.activity, now.unfinishedText)
 	if w.forecast != nil {
 		switch toGo := w.forecast.remainingTimeText(); {
 		case a != nil:

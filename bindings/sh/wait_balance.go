@@ -131,7 +131,7 @@ func (h *Helpers) waitForCollections(
 		}
 		text := notBalancedText(list)
 		return workState{
-			stuckReason: cmp.Or(stuck, h.balancerOffText(text)), missing: text, activity: waitSubjectText(list),
+			stuckReason: cmp.Or(stuck, h.balancerOffText(text)), unfinishedText: text, activity: waitSubjectText(list),
 			amount: func() *display.Amount { return watch.progressAmount(list) },
 		}
 	})

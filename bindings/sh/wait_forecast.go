@@ -26,9 +26,9 @@ type waitForecast struct {
 	callerHandles func(diagnosis.Finding) bool
 	// stuckBefore says that in the previous forecast nothing could move any more.
 	stuckBefore bool
-	// lastRemainder is the last description of the work for the operator, and lastDetails the same with
+	// lastOperatorText is the last description of the work for the operator, and lastDetails the same with
 	// the bounds of chunks.
-	lastRemainder, lastDetails string
+	lastOperatorText, lastDetails string
 }
 
 const (

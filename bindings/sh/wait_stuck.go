@@ -89,12 +89,12 @@ func (w *waitForecast) throwIfStuck() {
 func (w *waitForecast) remainingWorkText(d diagnosis.Drain) string {
 	plain := d.OperatorFinding().Text()
 	switch {
-	case d.WaitingJumbo == 0:
+	case d.JumboToForce == 0:
 		return plain
-	case plain == w.lastRemainder:
+	case plain == w.lastOperatorText:
 		return w.lastDetails
 	}
-	w.lastRemainder, w.lastDetails, w.refreshAt = plain, plain, w.madeAt
+	w.lastOperatorText, w.lastDetails, w.refreshAt = plain, plain, w.madeAt
 	w.refreshIfDue()
 	for _, f := range w.forecast.Because {
 		if f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == d.Shard {

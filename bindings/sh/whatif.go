@@ -58,7 +58,7 @@ func (c *call) simulateArguments() (verb action.Simulate) {
 				add(name, f)
 			case i == len(c.Args)-1 && i > 0:
 				given := c.options("whatIf", i)
-				verb.Model, verb.Seed, verb.TimeZone = given.text("model"), uint64(given.count("seed")), given.text("timeZone")
+				verb.SizeModel, verb.Seed, verb.TimeZone = given.text("model"), uint64(given.count("seed")), given.text("timeZone")
 				return verb
 			default:
 				c.ThrowArgument("Shard.whatIf", "changes."+name, "a function such as c => c.addShard()",

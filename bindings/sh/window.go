@@ -53,7 +53,7 @@ func shardWindowMethods() []helper {
 func shBalancerWindow(c *call, sh *Helpers) goja.Value {
 	switch {
 	case !c.Has(0):
-		seen := sh.readCluster(live.ReaderOptions{Parts: live.Settings | live.Clock})
+		seen := sh.readCluster(live.ReaderOptions{Parts: live.Settings | live.WindowClock})
 		return c.host.balancerWindow(configDocument(seen, "settings", "balancer"), windowClock(seen.Snapshot))
 	case c.Object(0) != nil:
 		return c.setWeekdays(sh)

@@ -107,8 +107,8 @@ type statsMerge struct {
 	shards     *goja.Object
 	sums       map[string]float64
 	sumNames   []string // names of sums, in the order of their first occurrence
-	sizes      map[string]float64
-	sizeNames  []string // names of sizes, in the order of their first occurrence
+	indexSizes map[string]float64
+	indexNames []string // names of sizes, in the order of their first occurrence
 	count      float64
 	bytes      float64 // Σ avgObjSize·count
 	indexes    int64
@@ -119,7 +119,7 @@ type statsMerge struct {
 
 func newStatsMerge(of Collection) *statsMerge {
 	return &statsMerge{collection: of, merged: of.JS.NewObject("ok", 1), sums: map[string]float64{},
-		sizes: map[string]float64{}}
+		indexSizes: map[string]float64{}}
 }
 
 func (m *statsMerge) add(doc bson.Raw) {
@@ -147,11 +147,11 @@ func (m *statsMerge) add(doc bson.Raw) {
 			sizes, _ := v.DocumentOK()
 			list, _ := sizes.Elements()
 			for _, ix := range list {
-				if _, ok := m.sizes[ix.Key()]; !ok {
-					m.sizeNames = append(m.sizeNames, ix.Key())
+				if _, ok := m.indexSizes[ix.Key()]; !ok {
+					m.indexNames = append(m.indexNames, ix.Key())
 				}
 				n, _ := ix.Value().AsFloat64OK()
-				m.sizes[ix.Key()] += n
+				m.indexSizes[ix.Key()] += n
 			}
 		case key == "nindexes":
 			m.indexes = max(m.indexes, int64(f))
@@ -205,8 +205,8 @@ func (m *statsMerge) newResult(docs []bson.Raw, opts Options) goja.Value {
 		script.Must(o.Set("timeseries", js.Values.DocToJS(rawdoc.MustMarshal(m.series))))
 	}
 	sizes := js.Runtime.NewObject()
-	for _, name := range m.sizeNames {
-		script.Must(sizes.Set(name, script.IntegerIfExact(m.sizes[name]/opts.Scale)))
+	for _, name := range m.indexNames {
+		script.Must(sizes.Set(name, script.IntegerIfExact(m.indexSizes[name]/opts.Scale)))
 	}
 	script.Must(o.Set("indexSizes", sizes))
 	average := 0.0

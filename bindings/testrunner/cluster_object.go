@@ -169,7 +169,7 @@ func argumentsOf(v goja.Value) []goja.Value {
 // for.
 func (f *file) reportPending() {
 	note := func(format string, args ...any) {
-		f.currentRun.notes = append(f.currentRun.notes, Problem{Text: fmt.Sprintf(format, args...)})
+		f.currentRun.otherProblems = append(f.currentRun.otherProblems, Problem{Text: fmt.Sprintf(format, args...)})
 	}
 	for _, t := range f.testCluster.recorder.pending() {
 		note("%s did not happen: the scripts of the test sent too few commands after it", t.text)

@@ -24,14 +24,14 @@ type clusterOptions struct {
 	parameters map[string]any
 	// fixtures are scripts that prepare a new cluster. fixture is the one given in these options, empty
 	// for none.
-	fixtures []string
-	fixture  string
+	fixtures   []string
+	ownFixture string
 	// isNewCluster says that the options describe a new cluster, rather than that of the enclosing
 	// suite in a later state.
 	isNewCluster bool
-	// timeout is in milliseconds. skipFaults disables the repetition with faults.
-	timeout    int64
-	skipFaults bool
+	// timeoutMillis is in milliseconds. skipFaults disables the repetition with faults.
+	timeoutMillis int64
+	skipFaults    bool
 }
 
 // optionNames are the options of describe and it.
@@ -43,7 +43,7 @@ var optionNames = []string{
 func (d *definitions) readOptions(o *goja.Object, word string) *clusterOptions {
 	js := d.js
 	s := *enclosingOptions(d.current)
-	s.fixture, s.isNewCluster = "", false
+	s.ownFixture, s.isNewCluster = "", false
 	for _, name := range o.Keys() {
 		if !slices.Contains(optionNames, name) {
 			js.Throw("Error", "%s takes %s, not %q%s", word, strings.Join(optionNames, ", "), name,
@@ -83,7 +83,7 @@ func (d *definitions) readOptions(o *goja.Object, word string) *clusterOptions {
 		if !goja.IsNumber(v) {
 			js.Throw("Error", "%s: timeout has to be a number of milliseconds, not %s", word, v)
 		}
-		s.timeout = v.ToInteger()
+		s.timeoutMillis = v.ToInteger()
 	}
 	if v := get("everyFault"); v != nil {
 		s.skipFaults = !v.ToBoolean()
@@ -122,8 +122,8 @@ func (d *definitions) readCluster(s *clusterOptions, get func(string) goja.Value
 		d.noteFileRead(s.snapshot)
 	}
 	if v := get("fixture"); v != nil {
-		s.fixture = v.String()
-		s.fixtures = append(slices.Clone(s.fixtures), s.fixture)
+		s.ownFixture = v.String()
+		s.fixtures = append(slices.Clone(s.fixtures), s.ownFixture)
 	}
 }
 

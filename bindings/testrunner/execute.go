@@ -19,8 +19,8 @@ type testRun struct {
 	fault *fault
 	// scriptRuns are the runs of its scripts without a fault.
 	scriptRuns []cleanRun
-	// notes are problems other than those of the test itself.
-	notes []Problem
+	// otherProblems are problems other than those of the test itself.
+	otherProblems []Problem
 	// snapshotUses counts the snapshots of the test, by their names.
 	snapshotUses map[string]int
 }
@@ -68,7 +68,7 @@ func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (sta
 	var saved string
 	err := f.withCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
 		for _, name := range fixtures {
-			if err := f.runFixture(run, name); err != nil {
+			if err := f.runFixtureScript(run, name); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (sta
 			}
 		}
 		var err error
-		saved, err = f.save()
+		saved, err = f.saveCluster()
 		return err
 	})
 	if err != nil {
@@ -90,8 +90,8 @@ func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (sta
 	return from, nil
 }
 
-// runFixture runs a script that prepares the cluster.
-func (f *file) runFixture(run func(goja.Callable) error, name string) error {
+// runFixtureScript runs a script that prepares the cluster.
+func (f *file) runFixtureScript(run func(goja.Callable) error, name string) error {
 	return run(func(goja.Value, ...goja.Value) (goja.Value, error) {
 		r := f.runScript(scriptRun{name: name})
 		if r.exitCode != 0 {
@@ -101,16 +101,16 @@ func (f *file) runFixture(run func(goja.Callable) error, name string) error {
 	})
 }
 
-// save writes the state of the cluster to a file.
-func (f *file) save() (string, error) {
-	if f.dir == "" {
+// saveCluster writes the state of the cluster to a file.
+func (f *file) saveCluster() (string, error) {
+	if f.savedStatesDir == "" {
 		dir, err := os.MkdirTemp("", "shardsh-test-")
 		if err != nil {
 			return "", err
 		}
-		f.dir = dir
+		f.savedStatesDir = dir
 	}
-	path := filepath.Join(f.dir, fmt.Sprintf("state%d", time.Now().UnixNano()))
+	path := filepath.Join(f.savedStatesDir, fmt.Sprintf("state%d", time.Now().UnixNano()))
 	return path, f.testCluster.cluster.Save(path)
 }
 

@@ -94,7 +94,7 @@ func (f *file) runWithAnyFault(r scriptRun) scriptResult {
 	}
 	note := func(wrong []string) {
 		if len(wrong) > 0 {
-			a.notes = append(a.notes, Problem{Text: strings.Join(wrong, "\n")})
+			a.otherProblems = append(a.otherProblems, Problem{Text: strings.Join(wrong, "\n")})
 		}
 	}
 	note(w.leftBehindProblems(before, x.cleanState, result))
@@ -102,7 +102,7 @@ func (f *file) runWithAnyFault(r scriptRun) scriptResult {
 	again := f.runScript(r)
 	if again.exitCode == 0 {
 		note(w.leftDrainingProblems(before, x.cleanState, result))
-	} else if len(a.notes) > 0 {
+	} else if len(a.otherProblems) > 0 {
 		return result
 	}
 	return again

@@ -23,10 +23,10 @@ type file struct {
 	release catalog.Release // the zero value if no release was requested
 	bail    func()
 
-	shell   *bindings.Shell
-	printed bytes.Buffer
-	output  string // output while the file was read
-	dir     string // directory for saved states; empty until it is created
+	shell          *bindings.Shell
+	printed        bytes.Buffer
+	loadOutput     string // output while the file was read
+	savedStatesDir string // directory for saved states; empty until it is created
 
 	definitions *definitions
 	selection   selection
@@ -90,7 +90,7 @@ func (f *file) run(ctx context.Context) {
 	_, err := f.shell.RunFile(bounded, f.path)
 	end()
 	f.definitions.current = nil
-	f.output = f.takeOutput()
+	f.loadOutput = f.takeOutput()
 	if err != nil {
 		if ctx.Err() == nil {
 			f.problem = f.problemOf(err)
@@ -151,8 +151,8 @@ func (f *file) cleanUp() {
 	if f.shell != nil {
 		_ = f.shell.Close(context.Background())
 	}
-	if f.dir != "" {
-		_ = os.RemoveAll(f.dir)
+	if f.savedStatesDir != "" {
+		_ = os.RemoveAll(f.savedStatesDir)
 	}
 }
 

@@ -23,13 +23,13 @@ func (f *file) clusterMatchers() []expect.Matcher {
 		return func(m *expect.Match) bool {
 			f.needCluster(m)
 			wrong := holds(m)
-			m.Found = wrong
+			m.Details = wrong
 			return len(wrong) == 0
 		}
 	}
 	say := func(fine string) func(m *expect.Match) string {
 		return func(m *expect.Match) string {
-			wrong, _ := m.Found.([]string)
+			wrong, _ := m.Details.([]string)
 			if len(wrong) == 0 {
 				return fine
 			}
@@ -68,7 +68,7 @@ func (f *file) isUnchanged(m *expect.Match) bool {
 	case result.Verdict == string(verify.Same):
 		wrong = nil
 	}
-	m.Found = wrong
+	m.Details = wrong
 	return len(wrong) == 0
 }
 
@@ -96,7 +96,7 @@ func (f *file) isAuditClean(m *expect.Match) bool {
 	case result.Verdict == action.AuditClean:
 		wrong = nil
 	}
-	m.Found = wrong
+	m.Details = wrong
 	return len(wrong) == 0
 }
 

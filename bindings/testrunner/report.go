@@ -72,7 +72,7 @@ func (r *FileResult) add(f *file) {
 		r.Problem = f.problem
 	}
 	if f.selection.firstRelease {
-		r.Output = f.output
+		r.Output = f.loadOutput
 	}
 	r.Snapshots.add(f.snapshots.counts)
 	read := map[string]bool{}

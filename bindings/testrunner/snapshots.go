@@ -172,11 +172,11 @@ func (f *file) snapshotMatcher() expect.Matcher {
 			name := f.currentRun.snapshotName(script.OptionalText(m.Arg(0)))
 			v, err := f.snapshots.check(name, expect.MultiLineText(js, m.Received))
 			js.Check(err)
-			m.Found = v
+			m.Details = v
 			return v.matches
 		},
 		Explain: func(m *expect.Match) string {
-			v, _ := m.Found.(snapshotVerdict)
+			v, _ := m.Details.(snapshotVerdict)
 			if v.missing {
 				return "The snapshot is not there, and CI is set: run the test without it, look at what was written, and " +
 					"commit that.\nReceived: " + expect.ValueText(f.shell.JS, m.Received)

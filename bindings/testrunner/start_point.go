@@ -44,16 +44,16 @@ func (p startPoint) fixtures(own *clusterOptions) []string {
 		return nil
 	case p.saved == "":
 		return own.fixtures
-	case own.fixture != "":
-		return []string{own.fixture}
+	case own.ownFixture != "":
+		return []string{own.ownFixture}
 	}
 	return nil
 }
 
 // timeout returns the limit of real time for functions of a test.
 func (p startPoint) timeout(byDefault time.Duration) time.Duration {
-	if p.clusterOptions.timeout > 0 {
-		return time.Duration(p.clusterOptions.timeout) * time.Millisecond
+	if p.clusterOptions.timeoutMillis > 0 {
+		return time.Duration(p.clusterOptions.timeoutMillis) * time.Millisecond
 	}
 	return byDefault
 }

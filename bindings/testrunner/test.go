@@ -64,7 +64,7 @@ func (f *file) runOnce(ctx context.Context, a *testRun, from startPoint) (proble
 		if a.test.clusterOptions != nil {
 			for _, name := range from.fixtures(a.test.clusterOptions) {
 				if err == nil {
-					err = f.runFixture(run, name)
+					err = f.runFixtureScript(run, name)
 				}
 			}
 		}
@@ -87,5 +87,5 @@ func (f *file) runOnce(ctx context.Context, a *testRun, from startPoint) (proble
 		}
 		return nil
 	}))
-	return append(a.notes, problems...)
+	return append(a.otherProblems, problems...)
 }

@@ -131,7 +131,7 @@ func (r *jsonReader) object() goja.Value {
 	r.pos++
 	o := r.realm.rt.NewObject()
 	special := false
-	order := orderWatch{highest: -1}
+	order := orderWatch{lastIndex: -1}
 	var names []string
 	if r.peek() == '}' {
 		r.pos++

@@ -18,21 +18,21 @@ type fieldOrder struct {
 
 // orderWatch detects, while a document is read, that JavaScript will not preserve its order.
 type orderWatch struct {
-	highest   int64 // last index; -1 before the first
-	named     bool  // a name that is no index has occurred
+	lastIndex int64 // last index; -1 before the first
+	nameSeen  bool  // a name that is no index has occurred
 	orderLost bool
 }
 
 func (o *orderWatch) note(key string) {
 	n, isIndex := arrayIndex(key)
 	if !isIndex {
-		o.named = true
+		o.nameSeen = true
 		return
 	}
-	if o.named || n < o.highest {
+	if o.nameSeen || n < o.lastIndex {
 		o.orderLost = true
 	}
-	o.highest = n
+	o.lastIndex = n
 }
 
 // arrayIndex parses an array index of JavaScript: digits without leading zeros, below 2³²−1.

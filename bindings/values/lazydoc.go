@@ -87,7 +87,7 @@ func (l *lazyDoc) Get(key string) goja.Value {
 		if !ok {
 			return nil
 		}
-		if isLeaf(t) {
+		if isJSPrimitive(t) {
 			return l.decode(t, value)
 		}
 	}
@@ -150,8 +150,8 @@ func (l *lazyDoc) ownValue(key string) goja.Value {
 	return l.o.Get(key)
 }
 
-// isLeaf reports whether two decoded values of a type are indistinguishable for scripts.
-func isLeaf(t bson.Type) bool {
+// isJSPrimitive reports whether two decoded values of a type are indistinguishable for scripts.
+func isJSPrimitive(t bson.Type) bool {
 	switch t {
 	case bson.TypeInt32, bson.TypeDouble, bson.TypeString, bson.TypeBoolean, bson.TypeNull, bson.TypeUndefined:
 		return true
@@ -248,7 +248,7 @@ func (l *lazyDoc) needsMaterializing(key []byte) bool {
 func (l *lazyDoc) value(f *lazyField) goja.Value {
 	if f.value == nil {
 		f.value = l.decode(f.t, l.body[f.start:f.end])
-		l.exposed = l.exposed || !isLeaf(f.t)
+		l.exposed = l.exposed || !isJSPrimitive(f.t)
 	}
 	return f.value
 }
@@ -289,7 +289,7 @@ func (l *lazyDoc) materialize() {
 	l.materialized = true
 	w := l.realm
 	o := w.rt.NewObject()
-	order := orderWatch{highest: -1}
+	order := orderWatch{lastIndex: -1}
 	for at, n := 0, 0; at < len(l.body); n++ {
 		t, key, value, rest, ok := rawdoc.NextElement(l.body[at:])
 		if !ok {

@@ -46,7 +46,7 @@ func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, displayExtent) 
 	if isDBRef(body) {
 		return w.decodeDBRef(body, level), ext
 	}
-	order := orderWatch{highest: -1}
+	order := orderWatch{lastIndex: -1}
 	for left := body; len(left) > 0; {
 		t, key, value, rest, ok := rawdoc.NextElement(left)
 		if !ok {

@@ -69,7 +69,7 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 	defer stages.end()
 	e.StopMoves, e.AbortContext = stages.second, stages.hardCtx
 	var still func()
-	e.Tick, still = actiontext.Ticks(r.Progress, script.IsWallClock(js.Clock))
+	e.ReportTick, still = actiontext.Ticks(r.Progress, script.IsWallClock(js.Clock))
 	defer still()
 	told, end, err := o.traces.wrapReporter(env, conn, js.Clock, r, r)
 	if err != nil {
@@ -104,7 +104,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 
 // showResult prints the result of a run, and how to continue.
 func (o *planActionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
-	if r.PlanID == "" && r.AlreadyReached == "" { // the run has not begun
+	if r.PlanID == "" && r.AlreadyReachedText == "" { // the run has not begun
 		return preferTimeout(ctx, err)
 	}
 	to := env.out()

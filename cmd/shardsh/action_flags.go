@@ -58,7 +58,7 @@ func (o *changeFlags) takeAddressWord(env environment, words []string, hint stri
 
 func (o *changeFlags) connect(ctx context.Context, env environment) (*connection, error) {
 	return connect(ctx, env, &o.clusterFlags,
-		connectOptions{mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
+		connectOptions{safetyMode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 }
 
 // planActionFlags are the flags of the subcommands that apply a plan.
@@ -115,7 +115,7 @@ func (o *planActionFlags) runOptions() action.RunOptions {
 func parseVerify(text string) (v action.RunVerifyOptions, err error) {
 	v.Verify = true
 	if text != "none" {
-		v.VerifyRate, err = catalog.ParseSize(text)
+		v.VerifyBytesPerSecond, err = catalog.ParseSize(text)
 	}
 	return v, err
 }
@@ -130,15 +130,15 @@ func (o *planActionFlags) planOutput(env environment) io.Writer { return changes
 
 // paceFlags are the options that limit the rate of moves.
 type paceFlags struct {
-	moves               int
-	bytes               int64
-	time, between, cool time.Duration
-	window              *pace.Window
-	timeZone            string
-	pauseWhen           *pace.Condition
-	disk                float64
-	parallel            int
-	metrics             string
+	moves                    int
+	bytes                    int64
+	time, pauseBetween, cool time.Duration
+	window                   *pace.Window
+	timeZone                 string
+	pauseWhen                *pace.Condition
+	disk                     float64
+	parallel                 int
+	metrics                  string
 }
 
 // group returns the options that limit the pace, and additional ones.
@@ -149,7 +149,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 			action.ParseBytes)
 		cmdline.DurationVar(f, &o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
 		cmdline.Alias(f, "max-time", "for")
-		cmdline.DurationVar(f, &o.between, "pause-between", "`TIME` wait after each step")
+		cmdline.DurationVar(f, &o.pauseBetween, "pause-between", "`TIME` wait after each step")
 		addWindowFlag(f, &o.window, "start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
 			"Europe/Berlin (default: this machine's)")
 		addTimeZoneFlag(f, &o.timeZone)
@@ -174,7 +174,7 @@ func (o *paceFlags) addCoolDownFlag(f *pflag.FlagSet) {
 
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
-		MaxMoves: o.moves, MaxBytes: o.bytes, MaxDuration: o.time, PauseBetween: o.between,
+		MaxMoves: o.moves, MaxBytes: o.bytes, MaxDuration: o.time, PauseBetween: o.pauseBetween,
 		Window: o.window, TimeZone: o.timeZone, PauseWhen: o.pauseWhen, Parallel: o.parallel,
 		MetricsAddress: o.metrics, DiskLimit: o.disk,
 	}

@@ -37,9 +37,10 @@ func (o *auditFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.action = action.Audit{
-		Namespaces: o.namespaces, MetadataOnly: o.metadata, Sample: o.sample, ExportDir: o.export, Checkpoint: o.checkpoint,
-		MaxRereads: o.settle, RereadPause: o.settlePause, MaxRate: o.rate,
-		PauseBetween: o.between, MaxDuration: o.maxDuration, Window: o.window,
+		Namespaces: o.namespaces, MetadataOnly: o.metadata, SampleDocs: o.sample, ExportDir: o.export,
+		CheckpointFile: o.checkpoint,
+		MaxRereads:     o.maxRereads, RereadPause: o.rereadPause, MaxBytesPerSecond: o.rate,
+		PauseBetween: o.pauseBetween, MaxDuration: o.maxDuration, Window: o.window,
 		Secondary: o.secondary,
 	}
 	return optionsUsageError(o.action.Validate())
@@ -48,7 +49,7 @@ func (o *auditFlags) parseArgs(env environment, words []string) error {
 // run implements "shardsh audit": it checks that documents and metadata are on the right shards.
 func (o *auditFlags) run(ctx context.Context, env environment) error {
 	result, err := connectAndRead(ctx, env, &o.documentsFlags, o.action.Run,
-		func(r action.AuditResult) string { return r.Resume })
+		func(r action.AuditResult) string { return r.ResumeFile })
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type balanceFlags struct {
 	script, giveBack, all     bool
 	forceJumbo                bool
 	namespaces                []string
-	goal, order, by           string
+	goal, order, loadKind     string
 	seed                      uint64
 	waitForLease, opsInterval time.Duration
 }
@@ -40,7 +40,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 			"`"+humanize.Join(runner.BalanceGoals(), "|")+"` what to balance: bytes, chunks, operations")
 		f.StringVar(&o.order, "order", string(runner.OrderChosen),
 			"`"+humanize.Join(runner.Orders(), "|")+"` order of the moves in a round")
-		f.StringVar(&o.by, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
+		f.StringVar(&o.loadKind, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
 		cmdline.DurationVar(f, &o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		cmdline.DurationVar(f, &o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
@@ -82,7 +82,7 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.BalanceGoal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
-		LoadKind: heat.LoadKind(o.by), OpsInterval: o.opsInterval, CoolDown: o.pace.cool,
+		LoadKind: heat.LoadKind(o.loadKind), OpsInterval: o.opsInterval, CoolDown: o.pace.cool,
 		WaitForLease: o.waitForLease, PlanFirst: !o.quiet.On && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo:       o.forceJumbo,
@@ -170,7 +170,7 @@ func newBalanceReporter(
 	ctx context.Context, env environment, o *balanceFlags, js *script.Engine,
 ) *balanceReporter {
 	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet.On && !o.json && !o.traces.isJSONLog(), o.quiet.On)}
-	r.Reporter.WriteMove = func(text string) { fmt.Fprintln(env.out(), text) }
+	r.Reporter.WriteEngineEvent = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
 		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
 		r.ShowOps = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.OpsPreviewText(l)) }

@@ -108,7 +108,7 @@ func (o *clusterFlags) check() error {
 			o.mock != "" && o.server.FirstLiveOption() != "",
 			o.server.FirstLiveOption() + " is for a live cluster, not for the mock",
 		},
-		constraint{!o.usesMock() && o.hasOrigin(), "--dbpath and --snapshot are for the mock cluster only"},
+		constraint{!o.usesMock() && o.isLoaded(), "--dbpath and --snapshot are for the mock cluster only"},
 		constraint{!o.usesMock() && o.hasMockOptions(),
 			"--mock-time, --routers, --set-parameter, --seed, --memory, --server-version and --fcv are " +
 				"for the mock cluster only"},
@@ -176,8 +176,8 @@ func (o *mockFlags) addShellOnlyFlags(f *pflag.FlagSet) {
 		cmdline.ParseNumber)
 }
 
-// hasOrigin reports whether the mock cluster is loaded from a file or directory.
-func (o *mockFlags) hasOrigin() bool { return o.dbpath != "" || o.snapshot != "" }
+// isLoaded reports whether the mock cluster is loaded from a file or directory.
+func (o *mockFlags) isLoaded() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // hasMockOptions reports whether any option describes the mock.
 func (o *mockFlags) hasMockOptions() bool {

@@ -20,8 +20,8 @@ type completionFlags struct{ script string }
 
 func (*completionFlags) groups() []cmdline.Group { return nil }
 
-// runWords answers a completion script, which passes the words up to the cursor, or the line.
-func (*completionFlags) runWords(_ context.Context, env environment) (bool, error) {
+// runUnparsed answers a completion script, which passes the words up to the cursor, or the line.
+func (*completionFlags) runUnparsed(_ context.Context, env environment) (bool, error) {
 	if len(env.args) == 0 {
 		return false, nil
 	}

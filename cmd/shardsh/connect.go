@@ -57,7 +57,7 @@ var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 type connectOptions struct {
 	interactive bool
 	quiet       bool   // print no notices
-	mode        string // of the safety flags
+	safetyMode  string // of the safety flags
 	rehearses   bool   // a mock replaces the cluster
 	readsOnly   bool   // nothing is changed, and no policy is read
 	rules       *sandbox.Rules
@@ -75,7 +75,7 @@ func connect(ctx context.Context, env environment, o *clusterFlags, s connectOpt
 	if o.nodb {
 		return &connection{consent: allowed, close: func() {}}, nil
 	}
-	keeps, err := openTranscript(env, o.transcript, s.mode)
+	keeps, err := openTranscript(env, o.transcript, s.safetyMode)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func connectMock(env environment, o *clusterFlags, s connectOptions) (*connectio
 	if mockTime == "" && metadata.UseClusterTime(&cfg) {
 		mockTime = "1x" // shown in the banner
 	}
-	if o.mock == "" && o.hasOrigin() {
+	if o.mock == "" && o.isLoaded() {
 		cfg.Topology = nil
 	}
 	if o.seed.Given {

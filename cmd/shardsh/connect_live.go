@@ -51,7 +51,7 @@ func connectLive(ctx context.Context, env environment, s target.ConnectionFlags)
 
 // newDialer returns the dialer of this program.
 func newDialer(env environment) target.Dialer {
-	way := target.Dialer{Name: "shardsh " + buildinfo.Version(), Getenv: env.getenv,
+	way := target.Dialer{AppName: "shardsh " + buildinfo.Version(), Getenv: env.getenv,
 		Ask: func(ctx context.Context, question, remedy string) (string, error) {
 			return askSecret(ctx, env, question, remedy)
 		}}

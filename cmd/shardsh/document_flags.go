@@ -19,25 +19,25 @@ import (
 type documentsFlags struct {
 	clusterFlags
 	commonFlags
-	namespaces                        []string
-	secondary, json                   bool
-	settle                            int
-	settlePause, between, maxDuration time.Duration
-	rate                              int64
-	window                            *pace.Window
+	namespaces                             []string
+	secondary, json                        bool
+	maxRereads                             int
+	rereadPause, pauseBetween, maxDuration time.Duration
+	rate                                   int64
+	window                                 *pace.Window
 }
 
 // group returns the subcommand's own options and the common ones. differing names, in the help, what is
 // read again.
 func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.FlagSet)) []cmdline.Group {
-	o.settlePause = action.DefaultRereadPause
+	o.rereadPause = action.DefaultRereadPause
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, namespaces)
 		own(f)
-		f.IntVar(&o.settle, "settle", action.DefaultMaxRereads, "`N` read "+differing+" again, up to N times")
-		cmdline.DurationVar(f, &o.settlePause, "settle-pause", "`TIME` wait before that (2s)")
+		f.IntVar(&o.maxRereads, "settle", action.DefaultMaxRereads, "`N` read "+differing+" again, up to N times")
+		cmdline.DurationVar(f, &o.rereadPause, "settle-pause", "`TIME` wait before that (2s)")
 		cmdline.ParsedVar(f, &o.rate, "max-rate", "`SIZE` read no more than 50MB a second", catalog.ParseSize)
-		cmdline.DurationVar(f, &o.between, "pause-between", "`TIME` wait after each 16 MiB")
+		cmdline.DurationVar(f, &o.pauseBetween, "pause-between", "`TIME` wait after each 16 MiB")
 		cmdline.DurationVar(f, &o.maxDuration, "for", "`TIME` end after 90, 30m, 4h")
 		addWindowFlag(f, &o.window, "read only then")
 		f.BoolVar(&o.secondary, "secondary", false, "read documents from secondaries")

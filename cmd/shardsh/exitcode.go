@@ -41,11 +41,11 @@ type nagiosError struct{ state int }
 
 func (e nagiosError) Error() string { return fmt.Sprintf("state %d", e.state) }
 
-// unwrittenError says that the mock's data was not saved completely. It takes precedence over the
+// unsavedError says that the mock's data was not saved completely. It takes precedence over the
 // signal that ended the program.
-type unwrittenError struct{ error }
+type unsavedError struct{ error }
 
-func (e unwrittenError) Unwrap() error { return e.error }
+func (e unsavedError) Unwrap() error { return e.error }
 
 // reportedError is an error that has already been printed.
 type reportedError struct{ error }
@@ -78,7 +78,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &quit):
 		return quit.Code
-	case errors.As(err, new(unwrittenError)):
+	case errors.As(err, new(unsavedError)):
 		return exitFailure
 	case errors.As(context.Cause(ctx), &caught):
 		return caught.exitCode()

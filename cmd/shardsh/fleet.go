@@ -25,10 +25,10 @@ import (
 // fleetFlags select clusters from a targets file. A subcommand with these flags reads all selected
 // clusters. With --cluster, it reads one of them as if its address were given.
 type fleetFlags struct {
-	file     string
-	selects  []string
-	name     string
-	parallel int
+	file        string
+	selects     []string
+	clusterName string
+	parallel    int
 
 	list []targets.Target // the selected clusters; empty for a single cluster
 }
@@ -44,7 +44,7 @@ func (o *fleetFlags) group() cmdline.Group {
 	return cmdline.NewGroup("Fleet", func(f *pflag.FlagSet) {
 		f.StringVar(&o.file, "targets", "", "`FILE` all clusters of this file, in YAML, in place of an address")
 		f.StringArrayVar(&o.selects, "select", nil, "`LABEL=VALUE,…` only those with such labels; also !=, or only LABEL")
-		f.StringVar(&o.name, "cluster", "", "`NAME` only this one of them, with the whole answer")
+		f.StringVar(&o.clusterName, "cluster", "", "`NAME` only this one of them, with the whole answer")
 		f.IntVar(&o.parallel, "parallel", fleetParallel,
 			"`N` clusters are asked at the same time; each has 30s, or --timeout")
 	}).OnPage("fleet", "Fleet")
@@ -59,9 +59,9 @@ func (o *fleetFlags) isFleet() bool { return len(o.list) > 0 }
 // selectTargets reads the targets file and selects clusters.
 func (o *fleetFlags) selectTargets() error {
 	if err := firstViolation(
-		constraint{o.file == "" && (len(o.selects) > 0 || o.name != ""),
+		constraint{o.file == "" && (len(o.selects) > 0 || o.clusterName != ""),
 			"--select and --cluster choose from the clusters of --targets FILE"},
-		constraint{len(o.selects) > 0 && o.name != "", "--select and --cluster exclude each other"},
+		constraint{len(o.selects) > 0 && o.clusterName != "", "--select and --cluster exclude each other"},
 		constraint{o.parallel < 1, "--parallel takes a number of at least 1"},
 	); err != nil || o.file == "" {
 		return err
@@ -70,10 +70,11 @@ func (o *fleetFlags) selectTargets() error {
 	if err != nil {
 		return usagef("--targets: %w", err)
 	}
-	if o.name != "" {
-		t, found := targets.Find(all, o.name)
+	if o.clusterName != "" {
+		t, found := targets.Find(all, o.clusterName)
 		if !found {
-			return usagef("--cluster: %s has no cluster %q%s", o.file, o.name, plaintext.DidYouMean(o.name, targets.Names(all)))
+			return usagef("--cluster: %s has no cluster %q%s", o.file, o.clusterName,
+				plaintext.DidYouMean(o.clusterName, targets.Names(all)))
 		}
 		o.list = []targets.Target{t}
 		return nil
@@ -94,7 +95,7 @@ func (o *sourceFlags) parseFleetArgs(env environment, words []string) error {
 	if len(words) > 0 || o.from != "" || o.mock != "" || o.server.Host != "" || o.server.Port != "" {
 		return usagef("--targets FILE names the clusters: leave the address, --from and --mock out")
 	}
-	if o.fleet.name == "" {
+	if o.fleet.clusterName == "" {
 		for _, t := range o.fleet.list {
 			one := o.flagsForTarget(t)
 			if err := one.parseArgs(env, nil); err != nil {

@@ -57,7 +57,7 @@ func (o *heatFlags) parseArgs(env environment, words []string) error {
 	o.mayChange = o.sample > 0
 	o.action = action.Heat{Namespaces: o.namespaces, CountDuration: o.countDuration,
 		Lookback: o.lookback,
-		LoadKind: heat.LoadKind(o.by), Top: o.top, SampleRate: o.sample, Logs: o.logs}
+		LoadKind: heat.LoadKind(o.by), Top: o.top, SamplesPerSecond: o.sample, Logs: o.logs}
 	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		connectOptions{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
+		connectOptions{readsOnly: o.call == callStatus, safetyMode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}

@@ -79,7 +79,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		connectOptions{readsOnly: o.action.Show, mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
+		connectOptions{readsOnly: o.action.Show, safetyMode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}

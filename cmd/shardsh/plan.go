@@ -19,9 +19,9 @@ type planFlags struct {
 	answerFlags
 	goal         plan.Goal
 	namespaces   []string
-	bytes        int64
-	moves        int
-	rounds       int
+	maxBytes     int64
+	maxMoves     int
+	maxRounds    int
 	maxDuration  time.Duration
 	model        string
 	seed         uint64
@@ -42,9 +42,9 @@ func (o *planFlags) groups() []cmdline.Group {
 			plan.ParseGoal)
 		f.StringVar(&o.compareBy, "by", "", "`auto` compare the ways to the goal for one --ns, and recommend one")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
-		cmdline.ParsedVar(f, &o.bytes, "max-bytes", "`SIZE` stop before more than SIZE would move", catalog.ParseSize)
-		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
-		f.IntVar(&o.rounds, "max-rounds", 0, "`N` stop after N rounds")
+		cmdline.ParsedVar(f, &o.maxBytes, "max-bytes", "`SIZE` stop before more than SIZE would move", catalog.ParseSize)
+		f.IntVar(&o.maxMoves, "max-moves", 0, "`N` stop after N moves")
+		f.IntVar(&o.maxRounds, "max-rounds", 0, "`N` stop after N rounds")
 		cmdline.DurationVar(f, &o.maxDuration, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
 		cmdline.Alias(f, "max-time", "for")
 		addDiskLimitFlag(f, &o.disk)
@@ -67,8 +67,8 @@ func (o *planFlags) parseArgs(env environment, words []string) error {
 	}
 	o.goal.Namespaces = o.namespaces
 	o.action = action.Plan{
-		Goal: o.goal, MaxBytes: o.bytes, MaxMoves: o.moves, MaxRounds: o.rounds, MaxDuration: o.maxDuration,
-		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.timeZone,
+		Goal: o.goal, MaxBytes: o.maxBytes, MaxMoves: o.maxMoves, MaxRounds: o.maxRounds, MaxDuration: o.maxDuration,
+		SizeModel: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.timeZone,
 		DiskLimit: o.disk, AdvisoriesFile: o.advisories,
 	}
 	o.price = action.Price{Goal: o.goal, DiskLimit: o.disk, Seed: o.seed, TimeZone: o.timeZone}
@@ -76,7 +76,7 @@ func (o *planFlags) parseArgs(env environment, words []string) error {
 	switch o.compareBy {
 	case "":
 	case "auto":
-		limited := o.bytes > 0 || o.moves > 0 || o.rounds > 0 || o.maxDuration > 0
+		limited := o.maxBytes > 0 || o.maxMoves > 0 || o.maxRounds > 0 || o.maxDuration > 0
 		if err := firstViolation(constraint{limited || o.model != "" || o.ignoreWindow,
 			"--by auto compares whole ways: leave limits, --model and --ignore-window out"}); err != nil {
 			return err

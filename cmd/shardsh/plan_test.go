@@ -91,8 +91,8 @@ func TestPlanOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Totals.Moves < 100 || !p.ReachesGoal || p.Model != plan.Measured {
-		t.Errorf("%+v, reached %v, model %s", p.Totals, p.ReachesGoal, p.Model)
+	if p.Totals.Moves < 100 || !p.ReachesGoal || p.SizeModel != plan.Measured {
+		t.Errorf("%+v, reached %v, model %s", p.Totals, p.ReachesGoal, p.SizeModel)
 	}
 	_, all, _ := runProgram(t, "", "plan", "--quiet", "--mock="+many, "--all")
 	if n := strings.Count(all, "  move  shop.orders  "); n != p.Totals.Moves || strings.Contains(all, "…") {

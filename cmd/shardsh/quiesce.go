@@ -106,7 +106,7 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	connecting, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(connecting, env, &o.clusterFlags,
-		connectOptions{mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
+		connectOptions{safetyMode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(connecting, err)
 	}

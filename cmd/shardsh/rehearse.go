@@ -23,7 +23,7 @@ type rehearsals struct {
 	connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 
 	options  rehearsal.Options
-	runs     []*clusterRehearsal
+	clusters []*clusterRehearsal
 	cleanups []func()
 }
 
@@ -69,7 +69,7 @@ func startRehearsals(
 		return nil, err
 	}
 	r.cleanups = append(r.cleanups, w.Close, func() { target.Disconnect(w.Client) })
-	conn.client, conn.clock = w.Client, r.runs[0].Clock()
+	conn.client, conn.clock = w.Client, r.clusters[0].Clock()
 	return r, nil
 }
 
@@ -92,13 +92,13 @@ func (r *rehearsals) open(ctx context.Context, settings *options.ClientOptions) 
 
 // rehearsalOf returns the rehearsal on the cluster with some hosts.
 func (r *rehearsals) rehearsalOf(hosts []string) *clusterRehearsal {
-	for _, known := range r.runs {
+	for _, known := range r.clusters {
 		if slices.Equal(known.hosts, hosts) {
 			return known
 		}
 	}
 	added := &clusterRehearsal{slices.Clone(hosts), rehearsal.New(r.options)}
-	r.runs = append(r.runs, added)
+	r.clusters = append(r.clusters, added)
 	return added
 }
 
@@ -107,7 +107,7 @@ func (r *rehearsals) close() {
 	for _, end := range slices.Backward(r.cleanups) {
 		end()
 	}
-	for _, run := range r.runs {
+	for _, run := range r.clusters {
 		run.Close()
 	}
 }

@@ -109,7 +109,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 				return nil, err
 			}
 			overview := report.NewOverview(s)
-			overview.Answer.Faults = action.KnownFaults(s, list, "")
+			overview.Answer.KnownFaults = action.KnownFaults(s, list, "")
 			return overview, nil
 		})
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 	if err != nil {
 		return optionsUsageError(err)
 	}
-	overview.Answer.Faults = action.KnownFaults(s, list, "")
+	overview.Answer.KnownFaults = action.KnownFaults(s, list, "")
 	if !o.quick {
 		err := overview.AddForecastsAndPlan(s, o.progress.onSimulation)
 		if o.progress.clearLine(); err != nil {

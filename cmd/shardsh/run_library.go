@@ -46,12 +46,12 @@ func (o *libraryFlags) groups() []cmdline.Group {
 	return groups
 }
 
-func (o *libraryFlags) parseArgs(environment, []string) error  { return nil } // runWords parses them
+func (o *libraryFlags) parseArgs(environment, []string) error  { return nil } // runUnparsed parses them
 func (o *libraryFlags) run(context.Context, environment) error { return nil }
 
-// runWords implements "shardsh run": it runs a script of the library, or of a file, with its own
+// runUnparsed implements "shardsh run": it runs a script of the library, or of a file, with its own
 // options.
-func (o *libraryFlags) runWords(ctx context.Context, env environment) (bool, error) {
+func (o *libraryFlags) runUnparsed(ctx context.Context, env environment) (bool, error) {
 	if len(env.args) == 0 {
 		printLibrary(env.stdout)
 		return true, usagef("run needs the name of a script, or the path of one")

@@ -105,7 +105,7 @@ func (o *serveFlags) run(ctx context.Context, env environment) error {
 	}
 	c.close()
 	if failed := c.cluster.Storage().Err(); failed != nil {
-		return unwrittenError{fmt.Errorf("not all of the cluster is on disk: %w", errors.Join(failed, err))}
+		return unsavedError{fmt.Errorf("not all of the cluster is on disk: %w", errors.Join(failed, err))}
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func (c *servedCluster) openPortsAndCluster(ctx context.Context, o *serveFlags, 
 	if !o.shardPorts {
 		return nil
 	}
-	if o.hasOrigin() && o.mock == "" {
+	if o.isLoaded() && o.mock == "" {
 		topology = nil
 	}
 	return c.listenMembers(ctx, o, topology)
@@ -164,7 +164,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 			logger.Warn(lack)
 		}
 	}
-	if o.hasOrigin() && o.mock == "" {
+	if o.isLoaded() && o.mock == "" {
 		cfg.Topology = nil
 	}
 	if o.seed.Given {

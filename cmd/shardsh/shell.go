@@ -118,7 +118,7 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 	}
 	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := connect(bounded, env, &o.clusterFlags, connectOptions{
-		readsOnly: o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
+		readsOnly: o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), safetyMode: o.mode(),
 		rehearses: o.rehearses, rules: o.sandboxRules(),
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 		Address:        conn.address,
 		Database:       conn.database,
 		Deployment:     conn.deployment,
-		Mode:           o.mode(),
+		PromptMode:     o.mode(),
 		Stdin:          scriptInput(bounded, env, interactive),
 		Stdout:         screen.Writer(env.stdout),
 		Stderr:         screen.Writer(env.stderr),

@@ -48,7 +48,7 @@ func (o *simulateFlags) parseArgs(env environment, words []string) (err error) {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
-	o.action = action.Simulate{Model: o.model, Seed: o.seed, TimeZone: o.timeZone}
+	o.action = action.Simulate{SizeModel: o.model, Seed: o.seed, TimeZone: o.timeZone}
 	if o.action.Alternatives, err = o.parseAlternatives(); err != nil {
 		return err
 	}

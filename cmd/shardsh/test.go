@@ -27,15 +27,15 @@ import (
 
 // testFlags are the flags of "shardsh test".
 type testFlags struct {
-	filter   string
-	releases []string
-	reporter string
-	file     string
-	update   bool
-	coverage bool
-	watch    bool
-	lcov     string
-	types    bool
+	filter     string
+	releases   []string
+	reporter   string
+	outFile    string
+	update     bool
+	coverage   bool
+	watch      bool
+	lcov       string
+	printTypes bool
 
 	paths []string
 	testrunner.Options
@@ -60,17 +60,17 @@ func (o *testFlags) groups() []cmdline.Group {
 		}),
 		cmdline.NewGroup("What to show", func(f *pflag.FlagSet) {
 			f.StringVar(&o.reporter, "reporter", "text", "`text|junit|json` format of the report")
-			f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write the report to this file, and text to standard output")
+			f.StringVarP(&o.outFile, "out-file", "o", "", "`FILE` write the report to this file, and text to standard output")
 			f.BoolVar(&o.coverage, "coverage", false, "print which lines of the scripts ran")
 			f.StringVar(&o.lcov, "lcov", "", "`FILE` write the coverage to this file, in lcov format")
-			f.BoolVar(&o.types, "types", false, "print TypeScript types of the test API, and run none")
+			f.BoolVar(&o.printTypes, "types", false, "print TypeScript types of the test API, and run none")
 		}),
 	}
 }
 
 // parseArgs validates and parses the options.
 func (o *testFlags) parseArgs(env environment, words []string) (err error) {
-	if o.types {
+	if o.printTypes {
 		return nil
 	}
 	o.paths = words
@@ -95,7 +95,7 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 	if _, known := reporters()[o.reporter]; !known && o.reporter != "text" {
 		return usagef("--reporter takes text, junit or json, not %q", o.reporter)
 	}
-	if o.reporter == "text" && o.file != "" {
+	if o.reporter == "text" && o.outFile != "" {
 		return usagef("--out-file needs --reporter junit or json: text goes to standard output")
 	}
 	if o.watch && (o.reporter != "text" || o.List || o.coverage || o.lcov != "") {
@@ -125,7 +125,7 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 // run implements "shardsh test": it runs the tests of scripts.
 func (o *testFlags) run(ctx context.Context, env environment) error {
 	switch {
-	case o.types:
+	case o.printTypes:
 		_, err := io.WriteString(env.stdout, testrunner.TypeScriptDefinitions)
 		return err
 	case o.watch:
@@ -187,7 +187,7 @@ func reporters() map[string]func(io.Writer, testrunner.Report) error {
 
 func (o *testFlags) runTests(ctx context.Context, env environment) error {
 	text := reporter.Text{To: env.stdout, Color: env.usesColor()}
-	if o.reporter != "text" && o.file == "" {
+	if o.reporter != "text" && o.outFile == "" {
 		text.To = io.Discard
 	}
 	progress := reporter.Progress{To: env.stderr, Now: wallClock{}.Now}
@@ -219,7 +219,7 @@ func (o *testFlags) runTests(ctx context.Context, env environment) error {
 func (o *testFlags) report(env environment, report testrunner.Report) error {
 	if write, ok := reporters()[o.reporter]; ok {
 		show := func(to io.Writer) error { return write(to, report) }
-		if err := (&answerFlags{file: o.file, format: o.reporter}).write(env, show); err != nil {
+		if err := (&answerFlags{file: o.outFile, format: o.reporter}).write(env, show); err != nil {
 			return err
 		}
 	}

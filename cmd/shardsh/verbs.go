@@ -157,11 +157,11 @@ func (v verb) helpCommand(c command, ask *helpFlags) cmdline.Command {
 func (v verb) execute(ctx context.Context, env environment) error {
 	c, ask := v.new(), new(helpFlags)
 	if raw, ok := c.(interface {
-		// runWords runs a command line that has other words than options of the subcommand. It returns
+		// runUnparsed runs a command line that has other words than options of the subcommand. It returns
 		// false for other command lines.
-		runWords(ctx context.Context, env environment) (bool, error)
+		runUnparsed(ctx context.Context, env environment) (bool, error)
 	}); ok {
-		if done, err := raw.runWords(ctx, env); done {
+		if done, err := raw.runUnparsed(ctx, env); done {
 			return err
 		}
 	}

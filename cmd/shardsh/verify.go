@@ -55,8 +55,8 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 		Namespaces: o.namespaces, Output: o.output, Restart: o.restart, BaselineFile: o.against,
 		DifferencesFile: o.differences,
 		DocumentsFile:   o.documents,
-		MaxRereads:      o.settle, RereadPause: o.settlePause, MaxRate: o.rate,
-		PauseBetween: o.between, MaxDuration: o.maxDuration, Window: o.window,
+		MaxRereads:      o.maxRereads, RereadPause: o.rereadPause, MaxBytesPerSecond: o.rate,
+		PauseBetween: o.pauseBetween, MaxDuration: o.maxDuration, Window: o.window,
 		Secondary: o.secondary,
 	}
 	return optionsUsageError(o.action.Validate())
@@ -65,7 +65,7 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 // run implements "shardsh verify": it checks whether a collection has the same documents as before.
 func (o *verifyFlags) run(ctx context.Context, env environment) error {
 	result, err := connectAndRead(ctx, env, &o.documentsFlags, o.action.Run,
-		func(r action.VerifyResult) string { return r.Resume })
+		func(r action.VerifyResult) string { return r.ResumeFile })
 	if err != nil {
 		return err
 	}

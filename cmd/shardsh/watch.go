@@ -134,7 +134,7 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 		Parts: live.DefaultParts &^ live.ChunkFlags, Source: source.Origin, MaxLogEntries: 20_000, TimeZone: o.location,
 	}).ReadSince
 	if o.heat {
-		c.Operations = source.NewLoadMeter()
+		c.ReadOperationRates = source.NewLoadMeter()
 	}
 	return conn.close, nil
 }

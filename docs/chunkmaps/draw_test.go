@@ -53,7 +53,7 @@ func draw(s *catalog.Snapshot, ns, title string) string {
 		from = to
 	}
 	for _, z := range m.Zones {
-		x, w := margin+z.From, z.To-z.From
+		x, w := margin+z.FromCell, z.ToCell-z.FromCell
 		fmt.Fprintf(&b, `<path class="zone" d="M%d %d v-6 h%d v6"/><text x="%d" y="%d" class="dim">%s</text>`+"\n",
 			x+1, top-3, w-2, x+6, zoneTop+10, html.EscapeString("zone "+z.Zone))
 	}

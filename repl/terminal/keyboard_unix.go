@@ -54,11 +54,11 @@ type keyboard struct {
 	ended      chan struct{} // closed when the prompt ends
 	close      sync.Once
 
-	mu      sync.Mutex
-	showing bool // a prompt is shown
-	touched bool // text may have been typed after the prompt
-	stopped bool // Ctrl-C has ended the line
-	asking  bool // liner may have asked whether to list all completions
+	mu          sync.Mutex
+	showing     bool // a prompt is shown
+	touched     bool // text may have been typed after the prompt
+	interrupted bool // Ctrl-C has ended the line
+	asking      bool // liner may have asked whether to list all completions
 }
 
 // newKeyboard makes liner read through a keyboard. If that is not possible, the keyboard is nil, liner
@@ -103,8 +103,8 @@ func (k *keyboard) end(line string) (left bool) {
 	k.setSignals(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	left = k.stopped && strings.HasSuffix(line, stopMark)
-	k.stopped = k.stopped && !left
+	left = k.interrupted && strings.HasSuffix(line, stopMark)
+	k.interrupted = k.interrupted && !left
 	return left
 }
 
@@ -145,7 +145,7 @@ func (k *keyboard) run() {
 			return
 		}
 		k.touch()
-		k.filter.giveUp(b, time.Since(k.lastByteAt))
+		k.filter.endOnCtrlC(b, time.Since(k.lastByteAt))
 		k.lastByteAt = time.Now()
 		wasPasting := k.filter.pasting
 		key, text := k.filter.feed(b)
@@ -182,7 +182,7 @@ func (k *keyboard) press(key byte) {
 	switch key {
 	case keyCtrlC:
 		k.mu.Lock()
-		k.stopped = true
+		k.interrupted = true
 		k.mu.Unlock()
 		k.send(stopKeys)
 	case keyCtrlZ:

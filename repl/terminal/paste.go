@@ -62,8 +62,8 @@ func (f *pasteFilter) appendText(bytes string) {
 // sends the end sequence.
 const pasteTimeout = 500 * time.Millisecond
 
-// giveUp ends a paste if Ctrl-C follows after a pause.
-func (f *pasteFilter) giveUp(b byte, pause time.Duration) {
+// endOnCtrlC ends a paste if Ctrl-C follows after a pause.
+func (f *pasteFilter) endOnCtrlC(b byte, pause time.Duration) {
 	if f.pasting && b == keyCtrlC && pause > pasteTimeout {
 		f.end()
 	}

@@ -57,7 +57,7 @@ func TestPasteWhoseEndNeverComes(t *testing.T) {
 			for _, b := range []byte(pasteStart + "lost\rlines") {
 				f.feed(b)
 			}
-			f.giveUp(tt.key, tt.pause)
+			f.endOnCtrlC(tt.key, tt.pause)
 			if f.pasting == tt.ends {
 				t.Errorf("ended: %t", !f.pasting)
 			}

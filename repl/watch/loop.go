@@ -37,9 +37,9 @@ type Screen interface {
 type Config struct {
 	// Read reads the cluster; old is the result of the previous read, nil at first.
 	Read func(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error)
-	// Operations returns the operations a second of each shard since its last call; nil if they were
+	// ReadOperationRates returns the operations a second of each shard since its last call; nil if they were
 	// not requested.
-	Operations func(ctx context.Context, s *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
+	ReadOperationRates func(ctx context.Context, s *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
 	// Every is the interval of reads. A cluster that takes long to read is read less often: reads take
 	// at most a fifth of the time.
 	Every time.Duration
@@ -179,10 +179,10 @@ func (l *loop) startRead(ctx context.Context) {
 
 // countOperations adds the operations to the result of a read. Without them, the other data is shown.
 func (l *loop) countOperations(ctx context.Context, seen readResult) {
-	if l.Operations == nil {
+	if l.ReadOperationRates == nil {
 		return
 	}
-	counted, err := l.Operations(ctx, seen.snapshot)
+	counted, err := l.ReadOperationRates(ctx, seen.snapshot)
 	if err != nil {
 		seen.overview.Unread = append(seen.overview.Unread, "the operations could not be counted: "+err.Error())
 	}

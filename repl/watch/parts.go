@@ -354,10 +354,10 @@ func (v View) findingsPart(width int) part {
 // sortedFindings returns the findings without duplicates, those that need the operator first.
 func (v View) sortedFindings() []diagnosis.Finding {
 	s := v.Current.Answer.Summary()
-	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(v.Current.Answer.Symptoms) > 0 {
+	if len(s.ToDo)+len(s.ThenByItself)+len(s.ByItself) == 0 && len(v.Current.Answer.Symptoms) > 0 {
 		s.ByItself = []diagnosis.Group{v.Current.Answer.Symptoms}
 	}
-	return slices.Concat(slices.Concat(s.ToDo, s.Then, s.ByItself, s.Notes)...)
+	return slices.Concat(slices.Concat(s.ToDo, s.ThenByItself, s.ByItself, s.Notes)...)
 }
 
 // findingLine returns one line for a finding, with the actor and the remedy.

@@ -162,7 +162,7 @@ func (w *world) scan(p *process, ns string) {
 		}
 		var rows []trace.Row
 		for _, doc := range docs {
-			rows = append(rows, trace.Row{Key: doc.X, Number: doc.N})
+			rows = append(rows, trace.Row{Key: doc.X, Increments: doc.N})
 		}
 		return 0, rows, err
 	})
@@ -180,7 +180,7 @@ func (w *world) operate(n int, r runner) {
 		}
 		done := make(chan error, 1)
 		now := task
-		w.note(trace.Event{Kind: trace.ProcessBegin, By: p.name, Cmd: now.verb(), NS: r.NS, Limit: r.MaxMoves, Text: now.resumes()})
+		w.note(trace.Event{Kind: trace.ProcessBegin, By: p.name, Cmd: now.verb(), NS: r.NS, MaxMoves: r.MaxMoves, Text: now.resumes()})
 		w.all.Go(func() {
 			defer p.end()
 			done <- w.work(p, now)

@@ -416,7 +416,7 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 		now.by = last.by
 	}
 	if !slices.Equal(now.paused, last.paused) {
-		o.world.note(trace.Event{Kind: trace.SwitchedOff, By: by, Names: now.paused})
+		o.world.note(trace.Event{Kind: trace.BalancingOff, By: by, Names: now.paused})
 	}
 	*last = now
 }

@@ -25,7 +25,7 @@ var (
 var checkers = []trace.Checker{
 	trace.CheckChunks, trace.CheckZones, trace.CheckOrphanedChunks, trace.CheckRemovedShards, trace.CheckWrites, trace.CheckRounds(throttle), trace.CheckBalancerStop,
 	trace.CheckMigrations, trace.CheckFailedCommands, trace.CheckOneRunner, trace.CheckSwitchedOff, trace.CheckUndone, trace.CheckIndexes, trace.CheckAtRest,
-	trace.CheckUUIDs, trace.CheckAborts, trace.CheckSizes, trace.CheckDeletions,
+	trace.CheckUUIDs, trace.CheckAborts, trace.CheckSizeBalancing, trace.CheckDeletions,
 }
 
 // throttle is balancerMigrationsThrottlingMs, in microseconds.

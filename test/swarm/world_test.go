@@ -117,7 +117,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 func (w *world) note(e trace.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.Seq, e.T = len(w.trace)+1, time.Since(w.began).Microseconds()
+	e.Seq, e.Micros = len(w.trace)+1, time.Since(w.began).Microseconds()
 	w.trace = append(w.trace, e)
 }
 
@@ -188,7 +188,7 @@ func (w *world) giveUp() {
 	live := slices.Clone(w.living)
 	w.mu.Unlock()
 	for _, p := range live {
-		w.note(trace.Event{Kind: trace.StillRunning, By: p.name})
+		w.note(trace.Event{Kind: trace.RunsTooLong, By: p.name})
 		p.cancel()
 	}
 }
@@ -294,7 +294,7 @@ func (w *world) does(by, command string) bson.Raw {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	late := time.AfterFunc(longest, func() {
-		w.note(trace.Event{Kind: trace.StillRunning, By: by, Cmd: doc[0].Key})
+		w.note(trace.Event{Kind: trace.RunsTooLong, By: by, Cmd: doc[0].Key})
 		cancel()
 	})
 	defer late.Stop()

@@ -142,10 +142,10 @@ func (w walk) source(s catalog.Source) catalog.Source {
 func (w walk) shardState(s catalog.ShardState) catalog.ShardState {
 	s.ID, s.Host, s.Unreachable = w.shard(s.ID), w.host(s.Host), w.text(s.Unreachable)
 	s.Zones = each(s.Zones, w.name)
-	if s.Reported != nil {
-		reported := *s.Reported
+	if s.ReportedDrain != nil {
+		reported := *s.ReportedDrain
 		reported.Databases, reported.Collections = each(reported.Databases, w.name), each(reported.Collections, w.name)
-		s.Reported = &reported
+		s.ReportedDrain = &reported
 	}
 	return s
 }

@@ -18,7 +18,7 @@ func (r *reader) beginCollection() error {
 	if c.Entry.Pattern.IsZero() && (c.Table || c.Zones) {
 		return fmt.Errorf("%w: the collection %q has no key", ErrDamaged, c.Entry.Namespace)
 	}
-	state := &catalog.CollectionState{Collection: c.Entry, Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported,
+	state := &catalog.CollectionState{Collection: c.Entry, Counts: c.Counts, Sizes: c.Sizes, ReportedStatus: c.Reported,
 		Unindexed: c.Unindexed, IndexesKnown: c.IndexesKnown}
 	var err error
 	if state.EmptyZones, err = keysOf(c.Entry.Pattern, c.EmptyZones); err != nil {

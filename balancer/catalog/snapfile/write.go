@@ -98,7 +98,7 @@ func (w *writer) writeSnapshot(p catalog.SnapshotParts) {
 func (w *writer) writeCollection(c *catalog.CollectionState) {
 	entry := collection{
 		Entry: c.Collection, Table: c.Table != nil, Zones: c.Zones != nil,
-		Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported,
+		Counts: c.Counts, Sizes: c.Sizes, Reported: c.ReportedStatus,
 		Unindexed: c.Unindexed, IndexesKnown: c.IndexesKnown,
 	}
 	for _, lower := range c.EmptyZones {

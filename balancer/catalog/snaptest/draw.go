@@ -264,7 +264,7 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 		c.Unindexed, c.IndexesKnown = []catalog.ShardID{g.shard(shards)}, true
 	}
 	if g.bool("reported") {
-		c.Reported = &catalog.ReportedStatus{Violation: "draining", ChunkSizeMB: 0.2, RemainingChunks: -1}
+		c.ReportedStatus = &catalog.ReportedStatus{Violation: "draining", ChunkSizeMB: 0.2, RemainingChunks: -1}
 	}
 	return c
 }

@@ -141,7 +141,7 @@ func TestDeletionsOf(t *testing.T) {
 	list := ParseDeletions(catalog.Collection{Pattern: pattern}, []bson.Raw{
 		task(key(1, 2), key(3, bson.MaxKey{})), task("damaged", key(1, 2)), task(key(1, 2), bson.D{{Key: "z", Value: 1}}),
 	})
-	if len(list) != 1 || !list[0].UUID.Equal(uuid) || list[0].Since != (bson.Timestamp{T: 5, I: 2}) {
+	if len(list) != 1 || !list[0].UUID.Equal(uuid) || list[0].MigrationBegan != (bson.Timestamp{T: 5, I: 2}) {
 		t.Fatalf("%+v", list)
 	}
 	if inside := list[0].Min.Less(list[0].Max); !inside || list[0].Max.Values()[1].Type != bson.TypeMaxKey {

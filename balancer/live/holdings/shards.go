@@ -263,7 +263,7 @@ func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.
 		if d.Max, err = coll.Pattern.ExtendBound(upper); err != nil {
 			continue
 		}
-		d.Since.T, d.Since.I, _ = doc.Lookup("timestamp").TimestampOK()
+		d.MigrationBegan.T, d.MigrationBegan.I, _ = doc.Lookup("timestamp").TimestampOK()
 		list = append(list, d)
 	}
 	return list

@@ -49,9 +49,9 @@ func boundedFields(bound bson.Raw) (names []string) {
 	return names[:last]
 }
 
-// minSpeedSample is the minimum size of a migration that is used to compute the migration speed. In
+// minSpeedSampleBytes is the minimum size of a migration that is used to compute the migration speed. In
 // smaller migrations, fixed costs dominate.
-const minSpeedSample = 8 << 20
+const minSpeedSampleBytes = 8 << 20
 
 // migrationSpeed returns the number of bytes per second that the migrations of a change log have moved;
 // 0 if no migration is large enough.
@@ -60,7 +60,7 @@ func migrationSpeed(log []catalog.LogEntry) float64 {
 	var moved int64
 	var spent time.Duration
 	for _, entry := range log {
-		if m, ended := reader.ReadEntry(entry); ended && m.Error == "" && m.Counted && m.Bytes >= minSpeedSample {
+		if m, ended := reader.ReadEntry(entry); ended && m.Error == "" && m.Counted && m.Bytes >= minSpeedSampleBytes {
 			took, _, _ := m.Durations()
 			moved, spent = moved+m.Bytes, spent+took
 		}

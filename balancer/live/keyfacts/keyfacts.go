@@ -218,7 +218,7 @@ func (r *reading) readIndexes(ctx context.Context) error {
 		key, _ := doc.Lookup("key").DocumentOK()
 		name, _ := doc.Lookup("name").StringValueOK()
 		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), UseCount: -1}
-		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() ||
+		x.CannotServeKey = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() ||
 			placement.CollationOf(doc) != nil
 		r.facts.Indexes = append(r.facts.Indexes, x)
 	}

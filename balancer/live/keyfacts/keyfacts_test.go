@@ -102,8 +102,8 @@ func TestSimpleCollationIsNoDifference(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range facts.Indexes {
-			if x.Partial != (x.Name == "b") {
-				t.Errorf("%s: index %s is partial: %v", release, x.Name, x.Partial)
+			if x.CannotServeKey != (x.Name == "b") {
+				t.Errorf("%s: index %s is partial: %v", release, x.Name, x.CannotServeKey)
 			}
 		}
 		if len(facts.Indexes) != 3 {

@@ -143,7 +143,7 @@ func parseDistribution(reply bson.Raw) (d keyadvice.Distribution) {
 		d.Queries += n
 		d.Single, d.Several, d.Every = d.Single+single, d.Several+some, d.Every+every
 		if kind == "Writes" && n > 0 {
-			d.KeyUpdates = share("percentageOfShardKeyUpdates") / float64(n)
+			d.KeyUpdateShare = share("percentageOfShardKeyUpdates") / float64(n)
 		}
 		list, _ := of.Lookup("num" + kind + "ByRange").ArrayOK()
 		byRange, _ := list.Values()

@@ -15,9 +15,9 @@ import (
 
 // These constants limit the sample, in addition to Options.
 const (
-	wholeSampleDocs = 100 // complete documents, to find their fields
-	minSampleDocs   = 50  // minimum number of documents, however large they are
-	maxEndDocs      = 2000
+	maxWholeDocs  = 100 // complete documents, to find their fields
+	minSampleDocs = 50  // minimum number of documents, however large they are
+	maxEndDocs    = 2000
 )
 
 // readSample reads documents: a few complete ones, and then the possible key fields of many.
@@ -25,7 +25,7 @@ func (r *reading) readSample(ctx context.Context) error {
 	if r.facts.Docs == 0 {
 		return nil
 	}
-	whole, err := r.readRandomDocs(ctx, int(min(wholeSampleDocs, r.maxDocs())), nil)
+	whole, err := r.readRandomDocs(ctx, int(min(maxWholeDocs, r.maxDocs())), nil)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *reading) maxDocs() int64 {
 func (r *reading) candidateFields(docs []bson.Raw) []string {
 	names := append(keyadvice.SuitableFields(docs), r.facts.ZoneFields...)
 	for _, x := range r.facts.Indexes {
-		names = append(names, x.Fields()...)
+		names = append(names, x.ShardKeyFields()...)
 	}
 	for _, k := range append(slices.Clone(r.Keys), r.facts.Current) {
 		names = append(names, k.Names()...)

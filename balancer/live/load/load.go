@@ -28,9 +28,9 @@ type Options struct {
 	// MaxSamples and MaxDocuments limit what is read of a collection: by default 50,000 sampled
 	// queries, and 1,000 of the newest documents of each shard.
 	MaxSamples, MaxDocuments int
-	// SampleRate is the rate, in queries per second, at which queries are sampled during the count in
+	// SamplesPerSecond is the rate, in queries per second, at which queries are sampled during the count in
 	// collections that are not sampled yet; 0 starts no sampling.
-	SampleRate float64
+	SamplesPerSecond float64
 	// Logged contains operations from logs, by collection. They replace sampled queries.
 	Logged map[string][]heat.LoggedOperation
 	Clock  pace.Clock
@@ -45,17 +45,17 @@ type CollectionLoad struct {
 	Map   heat.Map
 	// Analyzer is the state of query sampling, as set with configureQueryAnalyzer.
 	Analyzer Analyzer
-	// Logged says that the samples are from logs.
-	Logged bool
+	// FromLogs says that the samples are from logs.
+	FromLogs bool
 	// Notes describe data that could not be read, with reasons.
 	Notes []string
 }
 
 // Analyzer is an entry of config.queryAnalyzers.
 type Analyzer struct {
-	On    bool
-	Rate  float64 // maximum number of samples per second
-	Since time.Time
+	On               bool
+	SamplesPerSecond float64 // maximum number of samples per second
+	Since            time.Time
 	// Temporary says that the sampling was started for this read only.
 	Temporary bool
 }
@@ -221,14 +221,14 @@ func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) 
 		for _, doc := range docs {
 			mode, _ := doc.Lookup("mode").StringValueOK()
 			c.result.Analyzer.On = mode == "full"
-			c.result.Analyzer.Rate, _ = doc.Lookup("samplesPerSecond").AsFloat64OK()
+			c.result.Analyzer.SamplesPerSecond, _ = doc.Lookup("samplesPerSecond").AsFloat64OK()
 			c.result.Analyzer.Since, _ = doc.Lookup("startTime").TimeOK()
 		}
-		if c.result.Analyzer.On || r.SampleRate <= 0 {
+		if c.result.Analyzer.On || r.SamplesPerSecond <= 0 {
 			continue
 		}
 		_, err = r.runner.RunCommand(ctx, "admin", bson.D{{Key: "configureQueryAnalyzer", Value: c.ns},
-			{Key: "mode", Value: "full"}, {Key: "samplesPerSecond", Value: r.SampleRate}})
+			{Key: "mode", Value: "full"}, {Key: "samplesPerSecond", Value: r.SamplesPerSecond}})
 		if err != nil {
 			if !errors.As(live.ServerError(err), new(*mongoerr.ServerError)) {
 				asked = append(asked, c) // without a reply, the sampling may have started
@@ -236,7 +236,7 @@ func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) 
 			return end, err
 		}
 		asked = append(asked, c)
-		c.result.Analyzer = Analyzer{On: true, Temporary: true, Rate: r.SampleRate, Since: r.Clock.Now()}
+		c.result.Analyzer = Analyzer{On: true, Temporary: true, SamplesPerSecond: r.SamplesPerSecond, Since: r.Clock.Now()}
 	}
 	return end, nil
 }
@@ -306,7 +306,7 @@ func (r *loadReader) samplesFromLogs(c *collection) {
 		c.result.Notes = append(c.result.Notes, "the logs have no operation of "+c.ns+" with a filter")
 		return
 	}
-	c.result.Logged, c.from, c.until = true, lines[0].At, lines[len(lines)-1].At
+	c.result.FromLogs, c.from, c.until = true, lines[0].At, lines[len(lines)-1].At
 	c.samples = heat.SamplesOf(c.state.Table, lines)
 }
 

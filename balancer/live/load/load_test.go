@@ -123,15 +123,15 @@ func TestReadsWhatAWorkloadDoes(t *testing.T) {
 		w.advance(10 * time.Minute)
 		got := w.read(load.Options{Duration: 2 * time.Minute})
 		m := got.Map
-		if !m.Counted || !got.Analyzer.On || got.Analyzer.Rate != 50 || m.Samples < 20_000 {
+		if !m.Counted || !got.Analyzer.On || got.Analyzer.SamplesPerSecond != 50 || m.Samples < 20_000 {
 			t.Fatalf("%s: counted: %v, analyzer %+v, %d samples", key, m.Counted, got.Analyzer, m.Samples)
 		}
 		// 500 reads, of which the scattered fifth is one on each of two shards.
 		if math.Abs(m.Total.Reads-600) > 20 || math.Abs(m.Total.Writes-500) > 20 {
 			t.Errorf("%s: %+v", key, m.Total)
 		}
-		if math.Abs(m.Scattered.Reads-0.2) > 0.02 {
-			t.Errorf("%s: %.3f of the reads go to all shards", key, m.Scattered.Reads)
+		if math.Abs(m.ScatteredShare.Reads-0.2) > 0.02 {
+			t.Errorf("%s: %.3f of the reads go to all shards", key, m.ScatteredShare.Reads)
 		}
 		if (m.ReadTime-400*time.Microsecond).Abs() > 5*time.Microsecond ||
 			(m.WriteTime-900*time.Microsecond).Abs() > 5*time.Microsecond {
@@ -156,7 +156,7 @@ func TestReadsMonotonicKeys(t *testing.T) {
 	w := newWorld(t, "ranged", workload.Spec{Rate: 500, KeyDistribution: "latest", Mix: workload.Mix{Reads: 50, Inserts: 50}}, 20)
 	w.advance(5 * time.Minute)
 	is := w.read(load.Options{Duration: 2 * time.Minute}).Map.Monotonic
-	if is == nil || !is.AtMax || is.Shard != "b" || math.Abs(is.Load-250) > 20 {
+	if is == nil || !is.AtMax || is.Shard != "b" || math.Abs(is.InsertsPerSecond-250) > 20 {
 		t.Errorf("%+v", is)
 	}
 }
@@ -174,7 +174,7 @@ func TestReadsWithoutSamples(t *testing.T) {
 			t.Errorf("%s: %v of %v are placed", s.Shard, s.Load, s.Unplaced)
 		}
 	}
-	got = w.read(load.Options{Duration: time.Minute, SampleRate: 30})
+	got = w.read(load.Options{Duration: time.Minute, SamplesPerSecond: 30})
 	if !got.Analyzer.Temporary || got.Map.Samples < 1500 {
 		t.Errorf("asked for: %+v, %d samples", got.Analyzer, got.Map.Samples)
 	}
@@ -241,7 +241,7 @@ func TestStopsSamplingWithoutReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = load.Read(t.Context(), lostReplies{live.NewCommandRunner(w.client)}, look, []string{orders},
-		load.Options{SampleRate: 5, Clock: w.cluster.Clock()})
+		load.Options{SamplesPerSecond: 5, Clock: w.cluster.Clock()})
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
 	}

@@ -19,13 +19,13 @@ type Accounts struct {
 // Command implements one user or role management command.
 type Command func(*Accounts, Request) (bson.D, error)
 
-// RolePrefix is the prefix of the storage names of roles, which are stored next to the users. A database
+// StoredRolePrefix is the prefix of the storage names of roles, which are stored next to the users. A database
 // name never contains a space, so the names cannot collide.
-const RolePrefix = "role "
+const StoredRolePrefix = "role "
 
 // storeRole persists the current state of a role.
 func (a *Accounts) storeRole(role Role) {
-	name := RolePrefix + role.Database + "." + role.Role
+	name := StoredRolePrefix + role.Database + "." + role.Role
 	def, ok := a.Directory.FindRole(role)
 	if !ok {
 		a.Store(name, nil)

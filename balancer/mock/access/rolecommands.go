@@ -268,7 +268,7 @@ func (a *Accounts) RolesInfo(r Request) (bson.D, error) {
 	list := bson.A{}
 	for _, role := range wanted {
 		if def, ok := a.Directory.FindRole(role); ok {
-			list = append(list, a.roleDoc(def, args.ReadBool(shows)))
+			list = append(list, a.roleDoc(def, args.IsTrueOrNonzero(shows)))
 		}
 	}
 	return bson.D{{Key: "roles", Value: list}}, nil
@@ -282,7 +282,7 @@ func (a *Accounts) rolesWanted(r Request, v bson.RawValue) ([]Role, error) {
 				list = append(list, def.Role)
 			}
 		}
-		if args.ReadBool(r.Body.Lookup("showBuiltinRoles")) {
+		if args.IsTrueOrNonzero(r.Body.Lookup("showBuiltinRoles")) {
 			list = append(list, BuiltinRoles(r.Database)...)
 		}
 		return list, nil

@@ -84,7 +84,7 @@ func (r Request) target() Resource {
 // splitting them.
 func MayConfigureBalancing(r Request) bool {
 	wanted := []Action{"splitChunk"}
-	if args.ReadBool(r.Body.Lookup("defragmentCollection")) || !r.Body.Lookup("enableBalancing").IsZero() {
+	if args.IsTrueOrNonzero(r.Body.Lookup("defragmentCollection")) || !r.Body.Lookup("enableBalancing").IsZero() {
 		wanted = append(wanted, "moveChunk")
 	}
 	return OnNamedNamespace(wanted...)(r)
@@ -92,7 +92,7 @@ func MayConfigureBalancing(r Request) bool {
 
 // OnlyOwnOperations reports whether the command returns only the caller's own operations. Every user may
 // see those.
-func OnlyOwnOperations(r Request) bool { return args.ReadBool(r.Body.Lookup("$ownOps")) }
+func OnlyOwnOperations(r Request) bool { return args.IsTrueOrNonzero(r.Body.Lookup("$ownOps")) }
 
 // MayKillOwnOperation reports whether the operation belongs to the caller. Every user may kill their own
 // operations on the mongos.
@@ -105,14 +105,14 @@ func MayKillOwnOperation(r Request) bool {
 // which they have a privilege.
 func MayListDatabases(r Request) bool {
 	only := r.Body.Lookup("authorizedDatabases")
-	return only.IsZero() || args.ReadBool(only) || OnCluster("listDatabases")(r)
+	return only.IsZero() || args.IsTrueOrNonzero(only) || OnCluster("listDatabases")(r)
 }
 
 // MayListCollections reports whether the caller may run the command. A user without listCollections may
 // list only the names of the collections on which they have a privilege.
 func MayListCollections(r Request) bool {
 	return OnDatabase("listCollections")(r) ||
-		args.ReadBool(r.Body.Lookup("nameOnly")) && args.ReadBool(r.Body.Lookup("authorizedCollections")) &&
+		args.IsTrueOrNonzero(r.Body.Lookup("nameOnly")) && args.IsTrueOrNonzero(r.Body.Lookup("authorizedCollections")) &&
 			r.Grants.AllowsSomeIn(r.Database)
 }
 
@@ -125,15 +125,15 @@ func MayCreate(r Request) bool {
 			"find") &&
 			mayRunPipeline(r, on, r.Body.Lookup("pipeline"))
 	}
-	if args.ReadBool(r.Body.Lookup("capped")) {
+	if args.IsTrueOrNonzero(r.Body.Lookup("capped")) {
 		return r.Grants.Allows(r.target(), "createCollection", "convertToCapped")
 	}
 	return r.Grants.Allows(r.target(), "createCollection") || r.Grants.Allows(r.target(), "insert")
 }
 
-// MayModify reports whether the caller may run the command. A view also requires the privileges of its
+// MayCollMod reports whether the caller may run the command. A view also requires the privileges of its
 // new pipeline.
-func MayModify(r Request) bool {
+func MayCollMod(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	return r.Grants.Allows(r.target(), "collMod") &&
 		(on == "" || r.Grants.Allows(CollectionResource(r.Database, on), "find") &&
@@ -144,7 +144,7 @@ func MayModify(r Request) bool {
 // action; a rename across databases requires the privileges of a copy.
 func MayRename(r Request) bool {
 	from, to := NamespaceResource(args.Text(r.Body.Lookup(r.Name))), NamespaceResource(args.Text(r.Body.Lookup("to")))
-	replaces := args.ReadBool(r.Body.Lookup("dropTarget"))
+	replaces := args.IsTrueOrNonzero(r.Body.Lookup("dropTarget"))
 	if from.Database == to.Database && r.Grants.Allows(from, "renameCollectionSameDB") &&
 		r.Grants.Allows(to, "renameCollectionSameDB") {
 		return (r.Grants.Allows(from, "find") || !r.Grants.Allows(to, "find")) &&

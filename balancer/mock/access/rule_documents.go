@@ -11,7 +11,7 @@ func MayInsert(r Request) bool { return r.Grants.Allows(r.target(), r.withBypass
 
 // withBypassAction adds the bypassDocumentValidation action if the command sets that option.
 func (r Request) withBypassAction(actions ...Action) []Action {
-	if args.ReadBool(r.Body.Lookup("bypassDocumentValidation")) {
+	if args.IsTrueOrNonzero(r.Body.Lookup("bypassDocumentValidation")) {
 		actions = append(actions, "bypassDocumentValidation")
 	}
 	return actions
@@ -22,7 +22,7 @@ func MayUpdate(r Request) bool {
 	wanted := r.withBypassAction("update")
 	statements, _ := args.Documents(r.Body.Lookup("updates"))
 	for _, s := range statements {
-		if args.ReadBool(s.Lookup("upsert")) {
+		if args.IsTrueOrNonzero(s.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 			break
 		}
@@ -34,12 +34,12 @@ func MayUpdate(r Request) bool {
 func MayFindAndModify(r Request) bool {
 	wanted := r.withBypassAction("find")
 	switch {
-	case args.ReadBool(r.Body.Lookup("remove")):
+	case args.IsTrueOrNonzero(r.Body.Lookup("remove")):
 		wanted = append(wanted, "remove")
 	default:
 		wanted = append(wanted, "update")
 	}
-	if args.ReadBool(r.Body.Lookup("upsert")) {
+	if args.IsTrueOrNonzero(r.Body.Lookup("upsert")) {
 		wanted = append(wanted, "insert")
 	}
 	return r.Grants.Allows(r.target(), wanted...)
@@ -65,7 +65,7 @@ func MayBulkWrite(r Request) bool {
 			return true
 		}
 		wanted := r.withBypassAction(action)
-		if args.ReadBool(op.Lookup("upsert")) {
+		if args.IsTrueOrNonzero(op.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 		}
 		if !r.Grants.Allows(NamespaceResource(args.Text(namespaces[at].Lookup("ns"))), wanted...) {
@@ -117,7 +117,7 @@ func initialStageRules() map[string]stageRule {
 	unlessOwn := func(action Action) stageRule {
 		return func(r Request, _ string, spec bson.RawValue) bool {
 			options, _ := spec.DocumentOK()
-			return !args.ReadBool(options.Lookup("allUsers")) || r.Grants.Allows(ClusterResource(), action)
+			return !args.IsTrueOrNonzero(options.Lookup("allUsers")) || r.Grants.Allows(ClusterResource(), action)
 		}
 	}
 	return map[string]stageRule{
@@ -148,7 +148,7 @@ func initialStageRules() map[string]stageRule {
 // require no privilege.
 func mayListOperations(r Request, _ string, spec bson.RawValue) bool {
 	options, _ := spec.DocumentOK()
-	own := args.ReadBool(options.Lookup("localOps")) && !args.ReadBool(options.Lookup("allUsers"))
+	own := args.IsTrueOrNonzero(options.Lookup("localOps")) && !args.IsTrueOrNonzero(options.Lookup("allUsers"))
 	return own || r.Grants.Allows(ClusterResource(), "inprog")
 }
 

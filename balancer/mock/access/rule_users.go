@@ -95,7 +95,7 @@ func mayView(r Request, v bson.RawValue, field string, action Action, own func(d
 	}
 	doc, isDoc := v.DocumentOK()
 	switch {
-	case isDoc && args.ReadBool(doc.Lookup("forAllDBs")):
+	case isDoc && args.IsTrueOrNonzero(doc.Lookup("forAllDBs")):
 		return r.Grants.Allows(ClusterResource(), action)
 	case isDoc:
 		db := args.Text(doc.Lookup("db"))

@@ -55,7 +55,7 @@ func (r Request) readUserSpec() (UserSpec, error) {
 	if r.Args.Has("pwd") && draft.Password == "" {
 		return draft, mongoerr.New(mongoerr.BadValue, "Password cannot be empty")
 	}
-	if digest := r.Args["digestPassword"]; !digest.IsZero() && !args.ReadBool(digest) {
+	if digest := r.Args["digestPassword"]; !digest.IsZero() && !args.IsTrueOrNonzero(digest) {
 		return draft, mongoerr.New(mongoerr.NotImplemented, "the mock supports only digestPassword: true")
 	}
 	if r.Args.Has("authenticationRestrictions") {
@@ -124,12 +124,12 @@ func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if args.ReadBool(r.Body.Lookup("showCredentials")) {
+	if args.IsTrueOrNonzero(r.Body.Lookup("showCredentials")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support showCredentials")
 	}
-	privileges := args.ReadBool(r.Body.Lookup("showPrivileges"))
+	privileges := args.IsTrueOrNonzero(r.Body.Lookup("showPrivileges"))
 	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc &&
-		args.ReadBool(doc.Lookup("forAllDBs"))) {
+		args.IsTrueOrNonzero(doc.Lookup("forAllDBs"))) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation,
 			"Privilege or restriction details require exact-match usersInfo queries")
 	}
@@ -147,7 +147,7 @@ func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 		if !wanted(u) {
 			continue
 		}
-		raw, err := bson.Marshal(a.userDoc(u, custom.IsZero() || args.ReadBool(custom), privileges))
+		raw, err := bson.Marshal(a.userDoc(u, custom.IsZero() || args.IsTrueOrNonzero(custom), privileges))
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (r Request) usersWanted(v bson.RawValue) (func(*User) bool, error) {
 		return one(r.Database, name), nil
 	}
 	if doc, isDoc := v.DocumentOK(); isDoc {
-		if args.ReadBool(doc.Lookup("forAllDBs")) {
+		if args.IsTrueOrNonzero(doc.Lookup("forAllDBs")) {
 			return func(*User) bool { return true }, nil
 		}
 		db, name := args.Text(doc.Lookup("db")), args.Text(doc.Lookup("user"))

@@ -23,7 +23,7 @@ type Field struct {
 	oneOf          []string        // the strings that the field accepts; nil for all
 	min            *int64          // of a number; nil for any
 	namespaceError string          // format of the error for an invalid namespace; empty for the usual one
-	types          string          // the types as error messages list them; empty for the kind's own list
+	typeNames      string          // the types as error messages list them; empty for the kind's own list
 }
 
 // Name returns the field's name.
@@ -82,7 +82,7 @@ func (f Field) OneOf(values ...string) Field {
 // WithTypeNames returns the field with its own order of types in error messages. A server's order differs
 // between the IDL files that its parsers are generated from.
 func (f Field) WithTypeNames(list string) Field {
-	f.types = list
+	f.typeNames = list
 	return f
 }
 

@@ -81,15 +81,15 @@ var (
 
 var kinds = map[Kind]rule{
 	String:     {types: text},
-	Database:   {types: text, onRead: checkDatabaseName, onRun: checkNotEmpty},
+	Database:   {types: text, onRead: checkDatabaseName, onRun: checkDatabaseNotEmpty},
 	Collection: {types: text, wrongType: collectionTypeError, rejectsNull: true},
 	CollectionOrOne: {types: append(slices.Clone(text), bson.TypeInt32, bson.TypeInt64, bson.TypeDouble,
 		bson.TypeDecimal128), wrongType: collectionTypeError, onRead: checkOne, rejectsNull: true},
 	OldCollection:    {types: text, wrongType: invalidNamespaceTypeError, onRead: checkCollectionName, rejectsNull: true},
 	Namespace:        {types: text, onRun: checkNamespace},
-	AnyNamespace:     {types: text, onRun: checkNotEmpty},
+	AnyNamespace:     {types: text, onRun: checkDatabaseNotEmpty},
 	OldNamespace:     {types: text, wrongType: namespaceTypeError, onRead: checkNamespace, rejectsNull: true},
-	OldAnyNamespace:  {types: text, wrongType: anyNamespaceTypeError, onRun: checkNotEmpty, rejectsNull: true},
+	OldAnyNamespace:  {types: text, wrongType: anyNamespaceTypeError, onRun: checkDatabaseNotEmpty, rejectsNull: true},
 	NamespaceToShard: {types: text, wrongType: namespaceTypeError, onRead: checkNamespaceToShard, rejectsNull: true},
 	Shard:            {types: text, onRead: checkShardID},
 	Names:            {types: []bson.Type{bson.TypeString, bson.TypeArray}, rejectsNull: true},
@@ -166,7 +166,7 @@ func (f Field) wrongType(cmd string, v bson.RawValue) error {
 		for _, t := range types {
 			names = append(names, TypeName(t))
 		}
-		expected = "types '[" + cmp.Or(f.types, strings.Join(names, ", ")) + "']" // the server's format
+		expected = "types '[" + cmp.Or(f.typeNames, strings.Join(names, ", ")) + "']" // the server's format
 	}
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name,
 		TypeName(v.Type), expected)
@@ -305,7 +305,7 @@ func checkDatabaseName(_ string, _ Field, v bson.RawValue) error {
 	return nil
 }
 
-func checkNotEmpty(_ string, _ Field, v bson.RawValue) error {
+func checkDatabaseNotEmpty(_ string, _ Field, v bson.RawValue) error {
 	if v.StringValue() == "" {
 		return noDatabaseError()
 	}

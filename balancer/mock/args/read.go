@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ReadBool returns the value of a bool, and true for a number other than zero. Any other value is false.
-func ReadBool(v bson.RawValue) bool {
+// IsTrueOrNonzero returns the value of a bool, and true for a number other than zero. Any other value is false.
+func IsTrueOrNonzero(v bson.RawValue) bool {
 	if b, ok := v.BooleanOK(); ok {
 		return b
 	}
@@ -23,7 +23,7 @@ func ReadBool(v bson.RawValue) bool {
 // IsTruthy reports whether v is anything but false, zero, null or missing.
 func IsTruthy(v bson.RawValue) bool {
 	if _, isNumber := Number(v); isNumber || v.Type == bson.TypeBoolean {
-		return ReadBool(v)
+		return IsTrueOrNonzero(v)
 	}
 	return !v.IsZero() && v.Type != bson.TypeNull && v.Type != bson.TypeUndefined
 }

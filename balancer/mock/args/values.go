@@ -30,7 +30,7 @@ func (v Values) Binary(name string) []byte {
 }
 
 // Bool returns a bool, or whether a number is not zero.
-func (v Values) Bool(name string) bool { return ReadBool(v[name]) }
+func (v Values) Bool(name string) bool { return IsTrueOrNonzero(v[name]) }
 
 // Int reads a SafeInt.
 func (v Values) Int(name string) int64 { return ClampedInt(v[name]) }

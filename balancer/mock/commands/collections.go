@@ -94,7 +94,7 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "collMod", Stable: true, WriteConcern: true, Contacts: OwnersUnversioned, Effect: Writes,
-			Privilege: access.MayModify, ParsedAt: Late, Strict: true,
+			Privilege: access.MayCollMod, ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "collMod"), validationFields(), preAndPostImages(), optional(args.Object, "validator"),
 				optional(args.SafeInt, "cappedSize", "cappedMax"), optional(args.Any, "viewOn", "pipeline"),

@@ -38,7 +38,7 @@ var otherReadCommands = []string{
 // readsByBody are the commands that write or not depending on their fields.
 var readsByBody = map[string]func(cmd *Command, body bson.Raw) bool{
 	"aggregate": func(_ *Command, body bson.Raw) bool {
-		return args.ReadBool(body.Lookup("explain")) || !writesAnywhere(body.Lookup("pipeline"))
+		return args.IsTrueOrNonzero(body.Lookup("explain")) || !writesAnywhere(body.Lookup("pipeline"))
 	},
 	// A server's explain never executes the write.
 	"explain": func(*Command, bson.Raw) bool { return true },

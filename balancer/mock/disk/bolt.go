@@ -24,8 +24,8 @@ const newSuffix = ".new"
 const (
 	// lockWait is how long Open waits for another process to release the file.
 	lockWait = time.Second
-	// initialBatchSize is the batch size, in entries, when a new cluster is written.
-	initialBatchSize = 50_000
+	// initialBatchEntries is the batch size, in entries, when a new cluster is written.
+	initialBatchEntries = 50_000
 )
 
 // Disk stores a cluster's state in a file of a directory. Its methods are safe for concurrent use.
@@ -116,7 +116,7 @@ func (d *Disk) writeAll(all func(emit func(Entry))) error {
 		pending = pending[:0]
 	}
 	all(func(e Entry) {
-		if pending = append(pending, e); len(pending) == initialBatchSize {
+		if pending = append(pending, e); len(pending) == initialBatchEntries {
 			flush()
 		}
 	})

@@ -24,18 +24,18 @@ const formatWithoutChecksums = 1
 // The buckets. A name that ends in a slash is followed by the number of the collection or routing table
 // whose contents the bucket holds.
 const (
-	BucketMeta          = "meta"        // format, state, parameters
-	BucketTotals        = "sums"        // totals of the other buckets by name
-	BucketShards        = "shards"      // by number
-	BucketCollections   = "collections" // by number
-	BucketTables        = "tables"      // by namespace
-	BucketViews         = "views"       // by namespace
-	BucketDeletions     = "deletions"   // by number
-	BucketUsers         = "users"       // by database and name
-	BucketWrites        = "writes"      // retryable writes by session
-	BucketDocuments     = "documents/"  // by record
-	BucketVirtualRanges = "extents/"    // virtual data, by lower bound
-	BucketChunks        = "chunks/"     // by lower bound
+	BucketMeta            = "meta"        // format, state, parameters
+	BucketTotals          = "sums"        // totals of the other buckets by name
+	BucketShards          = "shards"      // by number
+	BucketCollections     = "collections" // by number
+	BucketTables          = "tables"      // by namespace
+	BucketViews           = "views"       // by namespace
+	BucketDeletions       = "deletions"   // by number
+	BucketUsers           = "users"       // by database and name
+	BucketRetryableWrites = "writes"      // retryable writes by session
+	BucketDocuments       = "documents/"  // by record
+	BucketVirtualRanges   = "extents/"    // virtual data, by lower bound
+	BucketChunks          = "chunks/"     // by lower bound
 )
 
 // Keys of BucketMeta.

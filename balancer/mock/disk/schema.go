@@ -4,7 +4,7 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 
 // State holds the clocks, the counters and the state of the random generator.
 type State struct {
-	Time            int64          `bson:"time"` // nanoseconds since 1970
+	UnixNanos       int64          `bson:"time"` // nanoseconds since 1970
 	ClusterTime     bson.Timestamp `bson:"stamp"`
 	ObjectIDCount   int64          `bson:"ids"`
 	Term            int64          `bson:"term"`

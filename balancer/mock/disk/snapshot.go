@@ -21,8 +21,8 @@ import (
 // A snapshot is a gzipped sequence of BSON documents: a header, the entries of the state, and an end
 // document with their number.
 type (
-	// Header is the first document of a snapshot.
-	Header struct {
+	// SnapshotHeader is the first document of a snapshot.
+	SnapshotHeader struct {
 		Kind    string    `bson:"shardsh"`
 		Format  int32     `bson:"format"`
 		Version string    `bson:"version"` // of the mock's server
@@ -44,7 +44,7 @@ const snapshotKind = "snapshot of a mock cluster"
 
 // WriteSnapshot writes a whole state to a file. The file is replaced only after the write is complete.
 // WriteSnapshot uses the version and the time of header.
-func WriteSnapshot(path string, header Header, entries []Entry) error {
+func WriteSnapshot(path string, header SnapshotHeader, entries []Entry) error {
 	if safefile.IsSpecial(path) { // a rename would replace a device by a file
 		return fmt.Errorf("snapshot %s: %w", path, safefile.ErrNotFile)
 	}
@@ -56,7 +56,7 @@ func WriteSnapshot(path string, header Header, entries []Entry) error {
 	return nil
 }
 
-func writeSnapshot(to io.Writer, header Header, entries []Entry) error {
+func writeSnapshot(to io.Writer, header SnapshotHeader, entries []Entry) error {
 	packed, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 		return nil, fmt.Errorf("it is not a snapshot of a mock cluster: %w", err)
 	}
 	in := bufio.NewReaderSize(packed, 1<<16)
-	var header Header
+	var header SnapshotHeader
 	if raw, err := readDocument(in); err != nil || bson.Unmarshal(raw, &header) != nil || header.Kind != snapshotKind {
 		return nil, errors.New("it is not a snapshot of a mock cluster")
 	}

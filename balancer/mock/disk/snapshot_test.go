@@ -30,7 +30,7 @@ func bomb(t *testing.T, entries int, value []byte) string {
 			t.Fatal(err)
 		}
 	}
-	write(Header{Kind: snapshotKind, Format: SnapshotFormatVersion})
+	write(SnapshotHeader{Kind: snapshotKind, Format: SnapshotFormatVersion})
 	for i := range entries {
 		write(snapshotEntry{Bucket: BucketUsers, Key: NumberKey(uint64(i)), Value: value})
 	}

@@ -65,7 +65,7 @@ func (r *Router) restoreUsers(into *access.Directory) {
 			continue
 		}
 		restore := func() error { return into.Restore(kept, false) }
-		if strings.HasPrefix(name, access.RolePrefix) {
+		if strings.HasPrefix(name, access.StoredRolePrefix) {
 			restore = func() error { return into.RestoreRole(kept) }
 		}
 		if err := restore(); err != nil {

@@ -59,7 +59,7 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 		return nil, failure.Err()
 	}
 	applyEffectsBefore(cmd, c)
-	if err := contactParticipants(cmd, c); err != nil {
+	if err := contactNodes(cmd, c); err != nil {
 		return nil, err
 	}
 	if err := call.CheckCollectionUUID(cmd, c); err != nil {
@@ -146,8 +146,8 @@ func (r *Router) isCrashedMember() bool {
 	return r.Cluster.Faults().IsDown(r.Member.Shard)
 }
 
-// contactParticipants fails if a node that the command always contacts is unavailable.
-func contactParticipants(cmd *call.Command, c *call.Call) error {
+// contactNodes fails if a node that the command always contacts is unavailable.
+func contactNodes(cmd *call.Command, c *call.Call) error {
 	needs := cmd.Contacts
 	if needs == 0 {
 		return nil

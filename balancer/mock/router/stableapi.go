@@ -32,10 +32,10 @@ func checkAPIVersion(c *call.Call, cmd *call.Command) error {
 			args.TypeName(version.Type))
 	case text != "1":
 		return mongoerr.New(mongoerr.APIVersionError, "API version must be \"1\"")
-	case args.ReadBool(strict) && !cmd.Stable:
+	case args.IsTrueOrNonzero(strict) && !cmd.Stable:
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1",
 			cmd.Name)
-	case args.ReadBool(strict) && cmd.Name == "aggregate":
+	case args.IsTrueOrNonzero(strict) && cmd.Name == "aggregate":
 		return checkStableStages(c.Body.Lookup("pipeline"))
 	}
 	return nil

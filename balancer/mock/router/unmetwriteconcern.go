@@ -43,10 +43,10 @@ func awaitWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
 
 // requestedConcern is what a write waits for.
 type requestedConcern struct {
-	w       bson.RawValue
-	journal bool
-	timeout int32
-	source  string // provenance, such as clientSupplied or implicitDefault
+	w             bson.RawValue
+	journal       bool
+	timeoutMillis int32
+	source        string // provenance, such as clientSupplied or implicitDefault
 }
 
 func readRequestedConcern(c *call.Call, concern bson.Raw) requestedConcern {
@@ -60,7 +60,7 @@ func readRequestedConcern(c *call.Call, concern bson.Raw) requestedConcern {
 	}
 	a.journal, _ = concern.Lookup("j").BooleanOK()
 	timeout, _ := args.Number(concern.Lookup("wtimeout"))
-	a.timeout = int32(timeout)
+	a.timeoutMillis = int32(timeout)
 	return a
 }
 
@@ -82,7 +82,7 @@ func awaitOnShards(c *call.Call, cmd *call.Command, asked requestedConcern) (fai
 	if longest == 0 {
 		return failures
 	}
-	late := time.Duration(asked.timeout) * time.Millisecond
+	late := time.Duration(asked.timeoutMillis) * time.Millisecond
 	timedOut := late > 0 && late < longest
 	if timedOut {
 		longest = late
@@ -135,7 +135,7 @@ func (f writeConcernFailure) errInfo() bson.D {
 	if f.journal {
 		concern = append(concern, bson.E{Key: "j", Value: true})
 	}
-	concern = append(concern, bson.E{Key: "wtimeout", Value: f.timeout}, bson.E{Key: "provenance", Value: f.source})
+	concern = append(concern, bson.E{Key: "wtimeout", Value: f.timeoutMillis}, bson.E{Key: "provenance", Value: f.source})
 	info := bson.D{{Key: "writeConcern", Value: concern}}
 	if f.timedOut {
 		info = append(bson.D{{Key: "wtimeout", Value: true}}, info...)

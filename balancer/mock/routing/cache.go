@@ -17,16 +17,16 @@ type Catalog interface {
 	Table(ns string) *catalog.RoutingTable
 	// DatabaseEntry returns the document in config.databases.
 	DatabaseEntry(db string) (bson.Raw, bool)
-	// DatabaseWrites returns the number of changes of config.databases.
-	DatabaseWrites() uint64
+	// DatabaseEntryWrites returns the number of changes of config.databases.
+	DatabaseEntryWrites() uint64
 }
 
 // Targets returns the shards that a request targets according to a routing table.
 type Targets func(*catalog.RoutingTable) []catalog.ShardID
 
-// maxKnown is the maximum number of collections in the cache, as on a server. When it is exceeded, the
+// maxCacheEntries is the maximum number of collections in the cache, as on a server. When it is exceeded, the
 // cache drops all tables.
-const maxKnown = 10_000
+const maxCacheEntries = 10_000
 
 // Cache is a router's cache of the catalog. The zero value is an empty cache. A member has a nil Cache,
 // for which only Forget may be called.
@@ -39,7 +39,7 @@ type Cache struct {
 	stats    Stats
 }
 
-// database is an entry of config.databases, and the value of DatabaseWrites when it was read.
+// database is an entry of config.databases, and the value of DatabaseEntryWrites when it was read.
 type database struct {
 	entry  bson.Raw
 	writes uint64
@@ -69,7 +69,7 @@ func (c *Cache) IsFresh(ns string, now Catalog) bool {
 	if !ok || known != now.Table(ns) || c.outdated[ns] {
 		return false
 	}
-	return known != nil || c.databases[catalog.DatabaseOf(ns)].writes == now.DatabaseWrites()
+	return known != nil || c.databases[catalog.DatabaseOf(ns)].writes == now.DatabaseEntryWrites()
 }
 
 // Table returns the cached routing table of a collection, and reads it if it is not cached. It returns
@@ -98,7 +98,7 @@ func (c *Cache) Refresh(ns string, now Catalog) *catalog.RoutingTable {
 	if current == nil {
 		c.stats.Failed++
 	}
-	if c.tables == nil || len(c.tables) >= maxKnown {
+	if c.tables == nil || len(c.tables) >= maxCacheEntries {
 		c.tables = map[string]*catalog.RoutingTable{}
 	}
 	c.tables[ns] = current
@@ -117,7 +117,7 @@ func (c *Cache) LookForBuckets(ns string, now Catalog) {
 func (c *Cache) CheckFormerPrimary(ns string, now Catalog) {
 	db := catalog.DatabaseOf(ns)
 	known, ok := c.databases[db]
-	if ok && known.writes != now.DatabaseWrites() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
+	if ok && known.writes != now.DatabaseEntryWrites() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
 		c.RefreshStale(ns, now)
 	}
 }
@@ -151,10 +151,10 @@ func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
 	}
 	entry, ok := now.DatabaseEntry(db)
 	if ok {
-		if c.databases == nil || len(c.databases) >= maxKnown {
+		if c.databases == nil || len(c.databases) >= maxCacheEntries {
 			c.databases = map[string]database{}
 		}
-		c.databases[db] = database{entry, now.DatabaseWrites()}
+		c.databases[db] = database{entry, now.DatabaseEntryWrites()}
 	}
 	return entry, ok
 }
@@ -186,7 +186,7 @@ func (c *Cache) Refusal(ns string, now Catalog, to Targets) (by catalog.ShardID,
 // another stale error (StaleDbVersion), which no counter includes.
 func (c *Cache) unshardedRefusal(ns string, now Catalog) (by catalog.ShardID, refused bool) {
 	db := catalog.DatabaseOf(ns)
-	if known, ok := c.databases[db]; ok && known.writes != now.DatabaseWrites() {
+	if known, ok := c.databases[db]; ok && known.writes != now.DatabaseEntryWrites() {
 		delete(c.databases, db)
 	}
 	primary, ok := c.PrimaryOf(ns, now)

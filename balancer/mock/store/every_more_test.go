@@ -319,7 +319,7 @@ func TestEveryOperatorHasAUse(t *testing.T) {
 		names []string
 		uses  []map[string]string
 	}{
-		"stage":           {pipeline.ComputedStageNames(), []map[string]string{stageUses}},
+		"stage":           {pipeline.ImplementedStageNames(), []map[string]string{stageUses}},
 		"accumulator":     {expr.AccumulatorNames(), []map[string]string{accumulatorUses}},
 		"window function": {pipeline.WindowFunctionNames(), []map[string]string{windowUses}},
 		"filter operator": {filterNames(), []map[string]string{filterUses}},

@@ -271,7 +271,7 @@ func piped(t testing.TB, s *size, pipeline string, in ...bson.Raw) task {
 
 func stageTasks() []aUse {
 	var out []aUse
-	for _, name := range pipeline.ComputedStageNames() {
+	for _, name := range pipeline.ImplementedStageNames() {
 		out = append(out, aUse{"stage " + name, func(t testing.TB, s *size) task {
 			switch name {
 			case "$unwind":

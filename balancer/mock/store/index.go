@@ -217,8 +217,8 @@ func (c *Collection) Indexes() []IndexSpec {
 	return specs
 }
 
-// HasSameIndexes reports whether another collection has indexes with the same names in the same order.
-func (c *Collection) HasSameIndexes(o *Collection) bool {
+// HasSameIndexNames reports whether another collection has indexes with the same names in the same order.
+func (c *Collection) HasSameIndexNames(o *Collection) bool {
 	return slices.EqualFunc(c.indexes, o.indexes, func(a, b *Index) bool { return a.spec.Name == b.spec.Name })
 }
 

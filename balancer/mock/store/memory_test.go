@@ -100,7 +100,7 @@ func TestStagesCountToTheBudget(t *testing.T) {
 				{Key: "gap", Value: i}, {Key: "next", Value: i + 1}, {Key: "list", Value: bson.A{1, 2}}}))
 		}
 	})
-	for _, name := range pipeline.ComputedStageNames() {
+	for _, name := range pipeline.ImplementedStageNames() {
 		t.Run(name, func(t *testing.T) {
 			use := stageUses[name]
 			switch name {

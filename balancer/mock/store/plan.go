@@ -53,12 +53,12 @@ type accessPath struct {
 	index        *Index
 	bounds       []bounds // for each field of the index
 	exactClauses []bool   // by clause: all keys within the bounds satisfy the clause
-	// backward is the direction that explain shows. reversed means that the scan reads the entries,
+	// explainedBackward is the direction that explain shows. reversed means that the scan reads the entries,
 	// which are all ascending, from the end.
-	backward, reversed bool
-	sorted             bool // documents come in the requested order
-	from, to           []byte
-	hasMinMax          bool // limited by from and to
+	explainedBackward, readsFromEnd bool
+	sorted                          bool // documents come in the requested order
+	from, to                        []byte
+	hasMinMax                       bool // limited by from and to
 }
 
 // Plan plans a query. It fails with BadValue if the hint names no index, or if Min or Max does not fit
@@ -84,8 +84,8 @@ func (c *Collection) Plan(q Query) (*Plan, error) {
 func (p *Plan) Filter() *filter.Filter { return p.query.Filter }
 
 func (p *Plan) useNaturalOrder(direction value.Value) *Plan {
-	p.backward = value.ToDouble(direction) < 0
-	p.reversed = p.backward
+	p.explainedBackward = value.ToDouble(direction) < 0
+	p.readsFromEnd = p.explainedBackward
 	p.sorted = !value.IsMissing(document.Lookup(p.query.Sort, "$natural"))
 	return p
 }
@@ -213,7 +213,7 @@ func (p *Plan) chooseBest() *Plan {
 	if len(candidates) == 0 {
 		return p
 	}
-	if i := slices.IndexFunc(candidates, (*Plan).isCountScan); i >= 0 {
+	if i := slices.IndexFunc(candidates, (*Plan).canCountScan); i >= 0 {
 		return candidates[i] // the plan is chosen without a trial
 	}
 	if len(candidates) > 1 {
@@ -268,8 +268,8 @@ func (p *Plan) savedSteps() (n int) {
 	return n
 }
 
-// isCountScan reports whether a COUNT_SCAN can answer a count from the ends of one key range.
-func (p *Plan) isCountScan() bool {
+// canCountScan reports whether a COUNT_SCAN can answer a count from the ends of one key range.
+func (p *Plan) canCountScan() bool {
 	if !p.query.Shape.IsCount || p.query.Shape.ShardKey != nil {
 		return false
 	}
@@ -388,14 +388,14 @@ func (f indexField) narrowBounds(b *bounds, clauses []filter.Clause, exactClause
 // setDirection sets the direction of the scan, and whether the scan returns the requested order.
 func (a *accessPath) setDirection(sort bson.Raw, multikey bool) {
 	down := a.index.isDescending(0)
-	a.reversed = down
+	a.readsFromEnd = down
 	if document.IsEmpty(sort) || multikey {
 		return
 	}
 	want, ok := a.providesOrder(sort)
 	if ok {
-		a.sorted, a.reversed = true, want
-		a.backward = a.reversed != down
+		a.sorted, a.readsFromEnd = true, want
+		a.explainedBackward = a.readsFromEnd != down
 	}
 }
 

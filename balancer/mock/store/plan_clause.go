@@ -56,9 +56,9 @@ func isNotNull(c filter.Clause) bool {
 	return op == "$eq" && value.IsNullish(arg)
 }
 
-// hasManyValues reports whether a clause has more values than maxTargetRanges. A router does not
+// hasTooManyValues reports whether a clause has more values than maxTargetRanges. A router does not
 // evaluate so many values, because that would delay other queries.
-func hasManyValues(c filter.Clause) bool {
+func hasTooManyValues(c filter.Clause) bool {
 	if c.Op == "$in" {
 		return document.Count(c.Arg.Value) > maxTargetRanges
 	}

@@ -98,14 +98,15 @@ func (a *accessPath) scanEntries() iter.Seq[scannedEntry] {
 			}
 		}
 	}
-	if a.reversed {
+	if a.readsFromEnd {
 		slices.Reverse(ranges)
 	}
 	return func(yield func(scannedEntry) bool) {
 		for _, r := range ranges {
 			seek := true
 			for id, key := range a.walkRange(r) {
-				if a.reversed && bytes.Compare(key, r.from) < 0 || !a.reversed && r.to != nil && bytes.Compare(key, r.to) >= 0 {
+				if a.readsFromEnd && bytes.Compare(key, r.from) < 0 || !a.readsFromEnd && r.to != nil &&
+					bytes.Compare(key, r.to) >= 0 {
 					break
 				}
 				if !yield(scannedEntry{RecordID(id), key, a.isInBounds(key, checked), seek}) {
@@ -120,7 +121,7 @@ func (a *accessPath) scanEntries() iter.Seq[scannedEntry] {
 // walkRange iterates over a range from the end at which the scan begins.
 func (a *accessPath) walkRange(r keyRange) iter.Seq2[uint64, []byte] {
 	switch {
-	case !a.reversed:
+	case !a.readsFromEnd:
 		return a.index.entries.From(r.from)
 	case r.to == nil:
 		return a.index.entries.Backward()
@@ -135,7 +136,7 @@ func (a *accessPath) isInBounds(key []byte, checked int) bool {
 		return true
 	}
 	for i, b := range a.bounds {
-		n := keyorder.Size(key)
+		n := keyorder.EncodedSize(key)
 		if n == 0 {
 			return true
 		}
@@ -196,7 +197,7 @@ func (p *Plan) IndexKeyOf(f Found) bson.Raw {
 	b, start := document.Open(nil)
 	key := f.key
 	for _, field := range p.index.fields {
-		n := keyorder.Size(key)
+		n := keyorder.EncodedSize(key)
 		b = document.Append(b, field.name, field.valueOf(f.Doc, key[:n]))
 		key = key[n:]
 	}
@@ -245,7 +246,7 @@ func (p *Plan) candidatesWithKey(w *quota.Meter, counts *Counts, key *[]byte) it
 	case p.index == nil:
 		return func(yield func(RecordID, bson.Raw) bool) {
 			walk := records.All()
-			if p.reversed {
+			if p.readsFromEnd {
 				walk = records.Backward()
 			}
 			for id, doc := range walk {

@@ -161,7 +161,7 @@ func (p *Plan) sourceStages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 	case p.branches != nil:
 		return p.shardingFilterStage(shape, ran, p.orStage(ran)), Totals{ran.Keys, ran.Found}
 	case p.index == nil:
-		s := &Stage{Name: "COLLSCAN", Fields: bson.D{{Key: "direction", Value: directionName(p.backward)}},
+		s := &Stage{Name: "COLLSCAN", Fields: bson.D{{Key: "direction", Value: directionName(p.explainedBackward)}},
 			Counters: bson.D{{Key: "docsExamined", Value: document.SmallestInt(ran.Docs)}},
 			Returned: ran.Matched, Works: ran.Docs + 1}
 		if len(p.clauses) > 0 {
@@ -357,7 +357,7 @@ func directionName(backward bool) string {
 // indexScan returns the stage of an index scan with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
 	s := &Stage{Name: "IXSCAN", Fields: append(p.index.explainFields(),
-		bson.E{Key: "direction", Value: directionName(p.backward)})}
+		bson.E{Key: "direction", Value: directionName(p.explainedBackward)})}
 	all := bson.D{}
 	for i, f := range p.index.fields {
 		all = append(all, bson.E{Key: f.name, Value: p.explainBounds(i)})
@@ -376,7 +376,7 @@ func (p *Plan) indexScan(counts Counts) *Stage {
 // explainBounds returns the intervals in the order of the scan.
 func (p *Plan) explainBounds(i int) bson.A {
 	list := bson.A{}
-	falling := p.index.isDescending(i) != p.backward
+	falling := p.index.isDescending(i) != p.explainedBackward
 	for _, one := range p.bounds[i] {
 		if falling {
 			list = append(list, one.reversedString())

@@ -70,7 +70,7 @@ func newConn(s *service, nc net.Conn) *conn {
 		handling: newBaton(),
 	}
 	c.client = &ClientConn{
-		ID:     s.server.clientCount.Add(1),
+		ID:     s.server.lastClientID.Add(1),
 		Remote: nc.RemoteAddr().String(),
 		Local:  nc.LocalAddr().String(),
 	}

@@ -57,7 +57,7 @@ type Server struct {
 	Poll *busypoll.Group
 
 	openConnections atomic.Int64 // now
-	clientCount     atomic.Int32 // since the start
+	lastClientID    atomic.Int32 // since the start
 	requestID       atomic.Int32
 	compressors     compressorPools
 

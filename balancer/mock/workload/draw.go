@@ -71,7 +71,7 @@ func (w *Workload) ExpectedRates(t *catalog.RoutingTable, at time.Time) (chunks 
 	rate, mix, shift := w.RateAt(at), w.Mix, w.hotShift(at)
 	each := rate / mix.Sum()
 	scattered = mix.Reads * each * w.Scatter
-	total := w.sums[len(w.sums)-1]
+	total := w.cumulativeWeights[len(w.cumulativeWeights)-1]
 	for i, weight := range w.weights {
 		c := &chunks[t.IndexOf(w.keys[(i+shift)%len(w.keys)].key)]
 		part := weight / total * each

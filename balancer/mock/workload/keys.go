@@ -19,11 +19,11 @@ import (
 // Workload draws operations. Its keys are independent of later changes of the chunks.
 type Workload struct {
 	Spec
-	distribution keyDistribution
-	pattern      catalog.KeyPattern
-	keys         []key
-	weights      []float64 // of keys[i] at the beginning of a day
-	sums         []float64 // cumulative weights up to keys[i]
+	distribution      keyDistribution
+	pattern           catalog.KeyPattern
+	keys              []key
+	weights           []float64 // of keys[i] at the beginning of a day
+	cumulativeWeights []float64 // cumulative weights up to keys[i]
 	// insertedDocs is the number of inserted documents, which follow the last chunk's lower bound for the
 	// distribution "latest".
 	insertedDocs int64
@@ -110,7 +110,7 @@ func (w *Workload) addKey(doc bson.D) error {
 // computeWeights computes how often each key is used.
 func (w *Workload) computeWeights() {
 	n := len(w.keys)
-	w.weights, w.sums = make([]float64, n), make([]float64, n)
+	w.weights, w.cumulativeWeights = make([]float64, n), make([]float64, n)
 	switch w.distribution.name {
 	case "zipf": // the ranks are scattered over the keys
 		for rank, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
@@ -141,12 +141,14 @@ func (w *Workload) computeWeights() {
 	var sum float64
 	for i, weight := range w.weights {
 		sum += weight
-		w.sums[i] = sum
+		w.cumulativeWeights[i] = sum
 	}
 }
 
 // HottestShare returns the share of the most frequent key.
-func (w *Workload) HottestShare() float64 { return slices.Max(w.weights) / w.sums[len(w.sums)-1] }
+func (w *Workload) HottestShare() float64 {
+	return slices.Max(w.weights) / w.cumulativeWeights[len(w.cumulativeWeights)-1]
+}
 
 // hotShift returns the number of keys by which the hot range has moved.
 func (w *Workload) hotShift(at time.Time) int {
@@ -158,7 +160,7 @@ func (w *Workload) hotShift(at time.Time) int {
 
 // draw returns a random key.
 func (w *Workload) draw(at time.Time) key {
-	i := sort.SearchFloat64s(w.sums, w.rand.Float64()*w.sums[len(w.sums)-1])
+	i := sort.SearchFloat64s(w.cumulativeWeights, w.rand.Float64()*w.cumulativeWeights[len(w.cumulativeWeights)-1])
 	return w.keys[(min(i, len(w.keys)-1)+w.hotShift(at))%len(w.keys)]
 }
 

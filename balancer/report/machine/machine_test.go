@@ -29,10 +29,10 @@ func reports(t *testing.T, name string) []check.Report {
 	t.Helper()
 	coll := func(ns string, compliant bool) *catalog.CollectionState {
 		return &catalog.CollectionState{
-			Collection: catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true, NoBalance: !compliant},
-			Counts:     map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 2}, catalog.ShardID(name): {Chunks: 3, Jumbo: 1}},
-			Sizes:      map[catalog.ShardID]catalog.ShardData{"a": {Bytes: 9 << 30, Orphans: 5}},
-			Reported:   &catalog.ReportedStatus{Compliant: compliant, Violation: name},
+			Collection:     catalog.Collection{Namespace: ns, AllowMigrations: true, PermitMigrations: true, NoBalance: !compliant},
+			Counts:         map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 2}, catalog.ShardID(name): {Chunks: 3, Jumbo: 1}},
+			Sizes:          map[catalog.ShardID]catalog.ShardData{"a": {Bytes: 9 << 30, Orphans: 5}},
+			ReportedStatus: &catalog.ReportedStatus{Compliant: compliant, Violation: name},
 		}
 	}
 	parts := func(colls ...*catalog.CollectionState) catalog.SnapshotParts {

@@ -21,19 +21,19 @@ type Answer struct {
 
 // The limits of an answer, in characters and entries.
 const (
-	maxAnswer      = 16_000
-	maxEntries     = 12
-	maxEntryLength = 400
+	maxAnswerLength = 16_000
+	maxEntries      = 12
+	maxEntryLength  = 400
 )
 
 // limitAnswer truncates an answer and escapes invisible characters in it.
 func (s *Server) limitAnswer(a Answer) Answer {
 	a.Answer = s.redact(strings.TrimRight(a.Answer, "\n"))
 	whole := utf8.RuneCountInString(a.Answer)
-	a.Answer = s.clean(a.Answer, maxAnswer)
-	if whole > maxAnswer {
+	a.Answer = s.clean(a.Answer, maxAnswerLength)
+	if whole > maxAnswerLength {
 		a.Truncated = true
-		a.Answer += fmt.Sprintf("\n… cut: these are the first %d of %d characters", maxAnswer, whole)
+		a.Answer += fmt.Sprintf("\n… cut: these are the first %d of %d characters", maxAnswerLength, whole)
 	}
 	a.Sources, a.NextSteps = s.limitEntries(a.Sources), s.limitEntries(a.NextSteps)
 	return a

@@ -94,14 +94,14 @@ func diffTool(ctx context.Context, c *call, in diffArguments) (Answer, error) {
 	a := Answer{Answer: actiontext.Diff(result, in.Long), Sources: append(sourcesOf(after), sourcesOf(before)...)}
 	if !result.Empty() {
 		a.NextSteps = []string{"why {}: whether anything is wrong now"}
-		if !in.Long && hasChunks(result.Result) {
+		if !in.Long && hasFlows(result.Result) {
 			a.NextSteps = append(a.NextSteps, "diff with long: which chunks")
 		}
 	}
 	return a, nil
 }
 
-func hasChunks(r diff.Result) bool {
+func hasFlows(r diff.Result) bool {
 	return slices.ContainsFunc(r.Changes, func(c diff.Change) bool { return len(c.Flows) > 0 })
 }
 

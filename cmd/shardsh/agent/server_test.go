@@ -136,9 +136,9 @@ func TestMessageIsTooLong(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	s := New(Options{})
 	long := s.limitAnswer(Answer{
-		Answer: strings.Repeat("é", maxAnswer+5), Sources: slices.Repeat([]string{strings.Repeat("s", 900)}, 40),
+		Answer: strings.Repeat("é", maxAnswerLength+5), Sources: slices.Repeat([]string{strings.Repeat("s", 900)}, 40),
 	})
-	if !long.Truncated || !strings.HasSuffix(long.Answer, fmt.Sprintf("first %d of %d characters", maxAnswer, maxAnswer+5)) {
+	if !long.Truncated || !strings.HasSuffix(long.Answer, fmt.Sprintf("first %d of %d characters", maxAnswerLength, maxAnswerLength+5)) {
 		t.Errorf("%v, %s", long.Truncated, long.Answer[len(long.Answer)-80:])
 	}
 	if len(long.Sources) != maxEntries+1 || len(long.Sources[0]) > maxEntryLength+len("…") ||

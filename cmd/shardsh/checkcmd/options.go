@@ -18,13 +18,13 @@ import (
 
 // Options are the command-line options of check: rules, thresholds, exceptions.
 type Options struct {
-	policyFile, baseline                  string
-	rules, maxima, severities             []string
-	namespaces, excludedNamespaces, allow []string
-	failOn                                string
-	since                                 time.Duration
-	requireCollections                    bool
-	allowMissing                          bool
+	policyFile, baseline                        string
+	rules, maxima, severities                   []string
+	namespaces, excludedNamespaces, allowedWork []string
+	failOn                                      string
+	since                                       time.Duration
+	requireCollections                          bool
+	allowMissing                                bool
 }
 
 // Groups returns the options of a command line.
@@ -36,7 +36,7 @@ func (o *Options) Groups() []cmdline.Group {
 			f.StringSliceVar(&o.severities, "severity", nil, "`RULE=GRADE,…` severity of a rule: info, warning or critical")
 			f.StringVar(&o.policyFile, "policy", "", "`FILE` policy file in YAML; options override it")
 			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
-			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` don't fail during draining, defragmenting, resharding")
+			f.StringSliceVar(&o.allowedWork, "allow", nil, "`WORK,…` don't fail during draining, defragmenting, resharding")
 			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
 			cmdline.DurationVar(f, &o.since, "since", "`TIME` count failed migrations of this period (10m)")
 		}),
@@ -69,7 +69,7 @@ func (o Options) Policy() (*check.Policy, error) {
 		{"--rules", o.rules, func() error { return p.EnableOnly(o.rules) }},
 		{"--max", o.maxima, func() error { return eachRule(p, o.maxima, (*check.RuleChoice).SetMax) }},
 		{"--severity", o.severities, func() error { return eachRule(p, o.severities, setSeverity) }},
-		{"--allow", o.allow, func() error { return p.SetAllow(o.allow) }},
+		{"--allow", o.allowedWork, func() error { return p.SetAllow(o.allowedWork) }},
 		{"--fail-on", nonEmptyList(o.failOn), func() (err error) {
 			p.FailOn, err = check.ParseSeverity(o.failOn)
 			return err

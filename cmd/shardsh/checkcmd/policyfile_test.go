@@ -98,7 +98,7 @@ func TestPolicyAndOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{policyFile: path, failOn: "info", since: time.Minute, namespaces: []string{"x.*"},
-		maxima: []string{"jumbo=7", "window=2d"}, severities: []string{"orphans=info"}, allow: []string{"defragmenting"}}
+		maxima: []string{"jumbo=7", "window=2d"}, severities: []string{"orphans=info"}, allowedWork: []string{"defragmenting"}}
 	p, err := o.Policy()
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ const PasswordVariable = "SHARDSH_PASSWORD"
 
 // Dialer connects to clusters, with the callbacks of the program.
 type Dialer struct {
-	Name   string // in the logs of clusters
-	Getenv func(name string) (string, bool)
+	AppName string // in the logs of clusters
+	Getenv  func(name string) (string, bool)
 	// Ask asks for a password. remedy says how to avoid the question.
 	Ask func(ctx context.Context, question, remedy string) (string, error)
 	// Monitor observes the commands. It may be nil.

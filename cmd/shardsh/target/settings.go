@@ -50,7 +50,7 @@ func (d Dialer) Settings(ctx context.Context, s ConnectionFlags,
 			SetStrict(s.apiStrict).SetDeprecationErrors(s.apiDeprecationErrors))
 	}
 	if settings.AppName == nil {
-		settings.SetAppName(d.Name)
+		settings.SetAppName(d.AppName)
 	}
 	settings.SetServerMonitoringMode(monitoringMode(c))
 	if d.Monitor != nil {

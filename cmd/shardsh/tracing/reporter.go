@@ -160,7 +160,7 @@ func (r *Reporter) reportMove(e runner.Event) {
 	case runner.ForcingMove:
 		r.addSpanEvent(name, slog.LevelWarn, string(e.Kind), nil)
 	case runner.Split:
-		r.addRunEvent(slog.LevelInfo, "split", "ns", e.Namespace, "points", e.Points)
+		r.addRunEvent(slog.LevelInfo, "split", "ns", e.Namespace, "points", e.PointCount)
 	case runner.Skipped:
 		r.addRunEvent(slog.LevelWarn, "aside", "ns", e.Namespace, "why", e.Why)
 	case runner.BalancingPaused, runner.RoundEnded, runner.Waiting:

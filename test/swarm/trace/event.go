@@ -21,7 +21,7 @@ const (
 	RoundBegin         = "round.begin"            // Number is the number of rounds that have ended in Term
 	RoundEnd           = "round.end"              // as RoundBegin
 	Lease              = "lease"                  // By holds it, Number is its fence; empty By: it is free
-	SwitchedOff        = "paused"                 // Names are the collections that the lease lists as switched off
+	BalancingOff       = "paused"                 // Names are the collections that the lease lists as switched off
 	OpBegin            = "op.begin"               // operation of a writer on Key: Cmd is inc, read or scan
 	OpEnd              = "op.end"                 // Number is the read value
 	ProcessBegin       = "process.begin"          // a process of the program; Limit is the maximum number of moves
@@ -35,7 +35,7 @@ const (
 	CursorEnd          = "cursor.end"             // cursor Op is closed
 	BalancerBegin      = "balancer.begin"         // the balancer of Term runs
 	BalancerEnd        = "balancer.end"           // it no longer runs
-	StillRunning       = "endless"                // a process, or the command Cmd, runs long after all has healed
+	RunsTooLong        = "endless"                // a process, or the command Cmd, runs long after all has healed
 	Metadata           = "metadata"               // Text is the UUID of NS on Node, at rest
 	Index              = "index"                  // Names are the indexes of NS on an owner, at rest
 	ClusterAtRest      = "rest"                   // the end; Names are the violated invariants of the cluster
@@ -123,12 +123,12 @@ type Entry struct {
 
 // Event is one line of a trace. T is in microseconds since the start.
 type Event struct {
-	Seq  int    `json:"seq"`
-	T    int64  `json:"t"`
-	Kind string `json:"ev"`
-	Node string `json:"node,omitempty"`
-	Op   int    `json:"op,omitempty"`
-	By   string `json:"by,omitempty"`
+	Seq    int    `json:"seq"`
+	Micros int64  `json:"t"`
+	Kind   string `json:"ev"`
+	Node   string `json:"node,omitempty"`
+	Op     int    `json:"op,omitempty"`
+	By     string `json:"by,omitempty"`
 
 	NS   string `json:"ns,omitempty"`
 	From string `json:"from,omitempty"`
@@ -140,15 +140,15 @@ type Event struct {
 	After  *Chunk `json:"after,omitempty"`
 	Entry  *Entry `json:"entry,omitempty"`
 
-	Cmd    string   `json:"cmd,omitempty"`
-	Key    int64    `json:"key,omitempty"`
-	Number int64    `json:"number,omitempty"`
-	Term   int64    `json:"term,omitempty"`
-	Code   int      `json:"code,omitempty"`
-	Lost   bool     `json:"lost,omitempty"`
-	Limit  int      `json:"limit,omitempty"`
-	Names  []string `json:"names,omitempty"`
-	Text   string   `json:"text,omitempty"`
+	Cmd      string   `json:"cmd,omitempty"`
+	Key      int64    `json:"key,omitempty"`
+	Number   int64    `json:"number,omitempty"`
+	Term     int64    `json:"term,omitempty"`
+	Code     int      `json:"code,omitempty"`
+	Lost     bool     `json:"lost,omitempty"`
+	MaxMoves int      `json:"limit,omitempty"`
+	Names    []string `json:"names,omitempty"`
+	Text     string   `json:"text,omitempty"`
 	// Reason is the balancer's reason for moving a range. Sizes are the owned bytes of the collection on
 	// From and To at that time, if the release uses them. ChunkSize is the chunk size, and Copied the
 	// number of bytes copied so far.
@@ -162,8 +162,8 @@ type Event struct {
 
 // Row is a document of a writer: the key, and the number of increments.
 type Row struct {
-	Key    int64 `json:"key"`
-	Number int64 `json:"number"`
+	Key        int64 `json:"key"`
+	Increments int64 `json:"number"`
 }
 
 // Range returns the bounds of an event; missing bounds are MinKey and MaxKey.

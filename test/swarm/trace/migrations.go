@@ -131,7 +131,7 @@ func (m *migrationChecker) checkMove(e Event, previous Chunk, before []Chunk, af
 	events := []int{e.Seq}
 	committed := func(o Event) bool {
 		return o.Kind == MigrationCommitted && o.NS == e.NS && o.From == previous.Shard &&
-			o.To == e.After.Shard && o.T == e.T
+			o.To == e.After.Shard && o.Micros == e.Micros
 	}
 	if !slices.ContainsFunc(after, committed) {
 		m.fail("M6", events, "%s: %s was on %s, and no migration has committed", e.NS, e.After, previous.Shard)

@@ -27,7 +27,7 @@ func migrationOf(e Event) migration {
 // microseconds.
 func CheckRounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
-		r := &roundChecker{catalog: newCatalog(), throttle: throttle, lastBatchEnd: -1, open: map[migration]bool{}}
+		r := &roundChecker{catalog: newCatalog(), throttleMicros: throttle, lastBatchEnd: -1, open: map[migration]bool{}}
 		for _, e := range t {
 			r.apply(e)
 		}
@@ -36,15 +36,15 @@ func CheckRounds(throttle int64) Checker {
 }
 
 type roundChecker struct {
-	catalog  *catalog
-	throttle int64
-	found    []Violation
+	catalog        *catalog
+	throttleMicros int64
+	found          []Violation
 
 	onlyDonorsInZone bool // the release evens out a zone only from donors in the zone
 	balancerEnded    bool // the balancer is not running
 	inRound          bool
 	entriesAtBegin   map[[2]string]Entry // the catalog's documents at the beginning of the round
-	number           int64               // of rounds that have ended in the term
+	endedRounds      int64               // of rounds that have ended in the term
 	term             int64
 	busy             []string // shards of the round's migrations
 	moved            bool     // the round has moved data
@@ -81,14 +81,14 @@ func (r *roundChecker) apply(e Event) {
 		m.min = MinKey // the bound may have been unknown
 		if e.By == "balancer" && r.open[m] {
 			delete(r.open, m)
-			r.lastBatchEnd, r.lastBatchEndSeq = e.T, e.Seq
+			r.lastBatchEnd, r.lastBatchEndSeq = e.Micros, e.Seq
 		}
 	}
 }
 
 func (r *roundChecker) changeRound(e Event) {
 	if e.Term != r.term {
-		r.term, r.number, r.inRound = e.Term, 0, false
+		r.term, r.endedRounds, r.inRound = e.Term, 0, false
 		r.lastBatchEnd = -1 // a new primary does not know the previous batch
 		clear(r.open)
 		if e.Kind == RoundEnd {
@@ -99,17 +99,17 @@ func (r *roundChecker) changeRound(e Event) {
 		if r.balancerEnded {
 			r.fail("S9", e, "a round begins, and the balancer has ended")
 		}
-		if e.Number < r.number {
-			r.fail("S8", e, "the number of rounds falls from %d to %d", r.number, e.Number)
+		if e.Number < r.endedRounds {
+			r.fail("S8", e, "the number of rounds falls from %d to %d", r.endedRounds, e.Number)
 		}
-		r.inRound, r.number, r.busy, r.moved = true, e.Number, nil, false
+		r.inRound, r.endedRounds, r.busy, r.moved = true, e.Number, nil, false
 		r.entriesAtBegin = maps.Clone(r.catalog.entries)
 		return
 	}
-	if r.inRound && e.Number <= r.number { // more than one if empty rounds follow at once
-		r.fail("S8", e, "a round that ends takes the number from %d to %d", r.number, e.Number)
+	if r.inRound && e.Number <= r.endedRounds { // more than one if empty rounds follow at once
+		r.fail("S8", e, "a round that ends takes the number from %d to %d", r.endedRounds, e.Number)
 	}
-	r.inRound, r.number = false, e.Number
+	r.inRound, r.endedRounds = false, e.Number
 }
 
 func (r *roundChecker) checkStart(e Event) {
@@ -123,9 +123,9 @@ func (r *roundChecker) checkStart(e Event) {
 		r.fail("S1", e, "a second migration of the round with one of %s and %s", e.From, e.To)
 	}
 	r.busy = append(r.busy, e.From, e.To)
-	if !r.moved && r.lastBatchEnd >= 0 && e.T < r.lastBatchEnd+r.throttle {
+	if !r.moved && r.lastBatchEnd >= 0 && e.Micros < r.lastBatchEnd+r.throttleMicros {
 		r.found = append(r.found, Violation{
-			"S7", fmt.Sprintf("a batch begins %d us after the one before", e.T-r.lastBatchEnd),
+			"S7", fmt.Sprintf("a batch begins %d us after the one before", e.Micros-r.lastBatchEnd),
 			[]int{r.lastBatchEndSeq, e.Seq},
 		})
 	}

@@ -39,7 +39,7 @@ func CheckOneRunner(t Trace) (found []Violation) {
 		case Lease:
 			holder = e.By
 		case ProcessBegin:
-			limits[e.By] = e.Limit
+			limits[e.By] = e.MaxMoves
 		case Kill:
 			dead[e.By] = true
 		case CmdBegin:
@@ -116,7 +116,7 @@ func (s *switchedOffChecker) isListed(ns string) bool {
 
 func (s *switchedOffChecker) apply(e Event) {
 	switch {
-	case e.Kind == SwitchedOff:
+	case e.Kind == BalancingOff:
 		s.setListed(e)
 	case e.Kind == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
 		s.administered[e.NS], s.administered[s.uuid(e.NS)] = true, true
@@ -206,7 +206,7 @@ func CheckAtRest(t Trace) (found []Violation) {
 			if code = 0; strings.HasPrefix(e.By, "giveback") {
 				code = e.Code
 			}
-		case StillRunning:
+		case RunsTooLong:
 			found = append(found, Violation{"liveness", strings.TrimSpace(e.By+" "+e.Cmd) + " does not end", []int{e.Seq}})
 		case ClusterAtRest:
 			for _, text := range e.Names {

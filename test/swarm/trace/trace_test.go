@@ -12,7 +12,7 @@ var checkers = map[string]Checker{
 	"C1": CheckChunks, "C2": CheckChunks, "C3": CheckChunks, "C4": CheckChunks, "C5": CheckChunks, "C6": CheckZones, "C7": CheckChunks, "C8": CheckUUIDs, "C9": CheckOrphanedChunks, "abort": CheckAborts, "M4": CheckMigrations, "M9": CheckWrites,
 	"S3": CheckRounds(1_000_000), "C10": CheckRemovedShards, "writes": CheckWrites,
 	"S1": CheckRounds(1_000_000), "S2": CheckRounds(1_000_000), "S4": CheckRounds(1_000_000), "S7": CheckRounds(1_000_000), "S8": CheckRounds(1_000_000),
-	"S5": CheckRounds(1_000_000), "S6": CheckSizes, "S9": CheckRounds(1_000_000), "M8": CheckDeletions, "range deletions": CheckDeletions,
+	"S5": CheckRounds(1_000_000), "S6": CheckSizeBalancing, "S9": CheckRounds(1_000_000), "M8": CheckDeletions, "range deletions": CheckDeletions,
 	"fence": CheckBalancerStop, "M1": CheckMigrations, "M2": CheckMigrations, "M5": CheckMigrations, "M6": CheckMigrations, "S10": CheckFailedCommands,
 	"lease": CheckOneRunner, "one runner": CheckOneRunner, "limit": CheckOneRunner, "switched off": CheckSwitchedOff, "undo": CheckUndone,
 	"indexes": CheckIndexes, "rest": CheckAtRest, "liveness": CheckAtRest,

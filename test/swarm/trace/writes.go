@@ -99,7 +99,7 @@ func (h *writeHistory) end(e Event) (found []Violation) {
 				[]int{e.Seq},
 			})
 		}
-		seen[row.Key] = row.Number
+		seen[row.Key] = row.Increments
 	}
 	for key := range h.keys {
 		if _, ok := seen[key]; !ok {

@@ -127,7 +127,7 @@ func (c *Call) Language() expr.Language { return c.Cluster.Language(c.Node.Relea
 // ForbidsDiskUse reports whether the command forbids its stages to use temporary files on disk.
 func (c *Call) ForbidsDiskUse() bool {
 	if v := c.Body.Lookup("allowDiskUse"); !v.IsZero() {
-		return !args.ReadBool(v)
+		return !args.IsTrueOrNonzero(v)
 	}
 	return !c.Cluster.Release().SpillsToDisk()
 }

@@ -61,13 +61,13 @@ func hasText(v bson.RawValue) bool {
 	case bson.TypeString, bson.TypeSymbol:
 		return true
 	case bson.TypeEmbeddedDocument, bson.TypeArray:
-		return hasTexts(v.Value)
+		return documentHasText(v.Value)
 	}
 	return false
 }
 
-// hasTexts reports whether a document contains a string that a comparison may use.
-func hasTexts(doc bson.Raw) bool {
+// documentHasText reports whether a document contains a string that a comparison may use.
+func documentHasText(doc bson.Raw) bool {
 	for w := keyorder.NewWalk(doc); w.Next(); {
 		if hasText(w.Value) {
 			return true
@@ -136,7 +136,7 @@ func (q Query) OrderCheck() func(doc bson.Raw) error {
 
 // CheckComparable rejects a document with strings if there is a collation.
 func CheckComparable(collation, doc bson.Raw) error {
-	if collation != nil && hasTexts(doc) {
+	if collation != nil && documentHasText(doc) {
 		return ErrCollation(collation)
 	}
 	return nil

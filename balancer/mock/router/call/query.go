@@ -137,7 +137,8 @@ func FindQuery(c *Call) (Query, error) {
 	if err := c.checkTailable(); err != nil {
 		return q, err
 	}
-	q.ReturnKey, q.ShowRecord = args.ReadBool(c.Body.Lookup("returnKey")), args.ReadBool(c.Body.Lookup("showRecordId"))
+	q.ReturnKey, q.ShowRecord = args.IsTrueOrNonzero(c.Body.Lookup("returnKey")),
+		args.IsTrueOrNonzero(c.Body.Lookup("showRecordId"))
 	if q.Min, err = c.Document("min"); err != nil {
 		return q, err
 	}

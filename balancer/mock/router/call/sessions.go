@@ -22,9 +22,9 @@ type Outcome struct {
 	Removed           bool
 	// Reply is the complete reply of a findAndModify.
 	Reply bson.D
-	// RewriteCount is the number of times that the collection had been rewritten by a resharding or a move
+	// CollectionRewriteCount is the number of times that the collection had been rewritten by a resharding or a move
 	// before the write.
-	RewriteCount int
+	CollectionRewriteCount int
 }
 
 // Changed reports whether a statement changed data. Only such statements are remembered; others can

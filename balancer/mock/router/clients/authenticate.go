@@ -34,7 +34,7 @@ func saslStart(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	inner, err := c.Node.Users.BeginConversation(access.Mechanism(mechanism), c.DB,
-		args.ReadBool(c.Body.Lookup("options", "skipEmptyExchange")))
+		args.IsTrueOrNonzero(c.Body.Lookup("options", "skipEmptyExchange")))
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func connectionStatus(c *call.Call) (bson.D, error) {
 	}
 	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles",
 		Value: access.RoleDocuments(roles)}}
-	if args.ReadBool(c.Body.Lookup("showPrivileges")) {
+	if args.IsTrueOrNonzero(c.Body.Lookup("showPrivileges")) {
 		info = append(info, bson.E{Key: "authenticatedUserPrivileges",
 			Value: access.PrivilegeDocuments(c.Node.Grants(c.Peer).Privileges())})
 	}

@@ -53,7 +53,7 @@ func hello(c *call.Call) (bson.D, error) {
 	if common := compressors(c); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
 	}
-	if args.ReadBool(c.Body.Lookup("helloOk")) {
+	if args.IsTrueOrNonzero(c.Body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
 	reply = append(reply, bson.E{Key: "maxBsonObjectSize", Value: int32(document.MaxSize)},

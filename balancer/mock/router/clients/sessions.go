@@ -133,7 +133,7 @@ func sessionsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, erro
 			"$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
 	}
 	all, mine := c.Node.Sessions.List(), c.Peer.UserDigest()
-	if args.ReadBool(options.Lookup("allUsers")) {
+	if args.IsTrueOrNonzero(options.Lookup("allUsers")) {
 		return all, nil
 	}
 	return slices.DeleteFunc(all, func(doc bson.Raw) bool {

@@ -163,7 +163,7 @@ func dropDatabase(c *call.Call) (bson.D, error) {
 func DatabaseFilter(c *call.Call) func(name string) bool {
 	may := c.Node.Grants(c.Peer)
 	only := c.Body.Lookup("authorizedDatabases")
-	if !c.Node.AuthRequired || !args.ReadBool(only) && may.Allows(access.ClusterResource(), "listDatabases") {
+	if !c.Node.AuthRequired || !args.IsTrueOrNonzero(only) && may.Allows(access.ClusterResource(), "listDatabases") {
 		return func(string) bool { return true }
 	}
 	return may.AllowsSomeIn
@@ -172,7 +172,7 @@ func DatabaseFilter(c *call.Call) func(name string) bool {
 // collectionFilter returns a function that reports whether listCollections may show a collection to the
 // caller.
 func collectionFilter(c *call.Call) func(name string) bool {
-	if !c.Node.AuthRequired || !args.ReadBool(c.Body.Lookup("authorizedCollections")) {
+	if !c.Node.AuthRequired || !args.IsTrueOrNonzero(c.Body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }
 	}
 	may := c.Node.Grants(c.Peer)

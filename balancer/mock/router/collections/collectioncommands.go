@@ -88,7 +88,7 @@ func collMod(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !args.ReadBool(c.Body.Lookup("dryRun")) {
+	if !args.IsTrueOrNonzero(c.Body.Lookup("dryRun")) {
 		c.Cluster.Collections().Modify(ns, changes, collModEvent(elems[1:], index), index)
 	}
 	result := indexReply(index)
@@ -195,7 +195,7 @@ func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 	if err != nil {
 		return nil, err
 	}
-	if args.ReadBool(c.Body.Lookup("dryRun")) && !isGiven(doc.Lookup("unique")) {
+	if args.IsTrueOrNonzero(c.Body.Lookup("dryRun")) && !isGiven(doc.Lookup("unique")) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"collMod's dryRun is only for the conversion of an index to a unique one")
 	}
@@ -221,7 +221,7 @@ func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 		}
 	}
 	if isGiven(hidden) {
-		if oldDoc, newDoc, err = modifyHidden(c.Cluster, ns, spec, args.ReadBool(hidden)); err != nil {
+		if oldDoc, newDoc, err = modifyHidden(c.Cluster, ns, spec, args.IsTrueOrNonzero(hidden)); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -134,7 +134,7 @@ const (
 // collectionOptions reads the options for limits and validation of a collection.
 func collectionOptions(c *call.Call) (bson.D, error) {
 	options := bson.D{}
-	capped := args.ReadBool(c.Body.Lookup("capped"))
+	capped := args.IsTrueOrNonzero(c.Body.Lookup("capped"))
 	size, max := c.Body.Lookup("size"), c.Body.Lookup("max")
 	switch {
 	case capped && size.IsZero():
@@ -213,7 +213,7 @@ func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	switch {
 	case doc == nil:
 		return options, nil
-	case !args.ReadBool(doc.Lookup("enabled")):
+	case !args.IsTrueOrNonzero(doc.Lookup("enabled")):
 		return append(options, bson.E{Key: name}), nil
 	}
 	return append(options, bson.E{Key: name, Value: doc}), nil
@@ -233,7 +233,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 	if !isText || name == "" {
 		return mock.View{}, mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
-	if args.ReadBool(c.Body.Lookup("capped")) || !c.Body.Lookup("validator").IsZero() {
+	if args.IsTrueOrNonzero(c.Body.Lookup("capped")) || !c.Body.Lookup("validator").IsZero() {
 		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot specify 'capped' or 'validator' together with 'viewOn'")
 	}

@@ -115,8 +115,8 @@ func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	if err != nil {
 		return spec, err
 	}
-	spec = store.IndexSpec{Name: name, Key: key, Unique: args.ReadBool(doc.Lookup("unique")),
-		Sparse: args.ReadBool(doc.Lookup("sparse"))}
+	spec = store.IndexSpec{Name: name, Key: key, Unique: args.IsTrueOrNonzero(doc.Lookup("unique")),
+		Sparse: args.IsTrueOrNonzero(doc.Lookup("sparse"))}
 	return spec, readIndexOptions(&spec, doc)
 }
 

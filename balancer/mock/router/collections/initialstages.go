@@ -54,7 +54,7 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 		}
 		if asked("latencyStats") {
 			doc = append(doc, bson.E{Key: "latencyStats",
-				Value: latencyDoc(p, args.ReadBool(options.Lookup("latencyStats", "histograms")))})
+				Value: latencyDoc(p, args.IsTrueOrNonzero(options.Lookup("latencyStats", "histograms")))})
 		}
 		if asked("storageStats") {
 			doc = append(doc, bson.E{Key: "storageStats", Value: StorageDoc(p, scale)})

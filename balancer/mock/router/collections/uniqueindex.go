@@ -29,9 +29,9 @@ func modifyUnique(
 			err = mongoerr.New(mongoerr.NotImplemented,
 				"the mock's collMod does not take forceNonUnique: drop the index and create another")
 		case "unique":
-			newDoc, err = makeUnique(c, ns, spec, args.ReadBool(v))
+			newDoc, err = makeUnique(c, ns, spec, args.IsTrueOrNonzero(v))
 		default:
-			oldDoc, newDoc, err = prepareUnique(c.Cluster, ns, spec, args.ReadBool(v))
+			oldDoc, newDoc, err = prepareUnique(c.Cluster, ns, spec, args.IsTrueOrNonzero(v))
 		}
 		return oldDoc, newDoc, true, err
 	}
@@ -53,11 +53,11 @@ func makeUnique(c *call.Call, ns string, spec store.IndexSpec, on bool) (bson.D,
 		return nil, mongoerr.New(mongoerr.BadValue, "'unique: false' is not supported")
 	case spec.Unique:
 		return nil, nil
-	case !args.ReadBool(spec.Options.Lookup("prepareUnique")):
+	case !args.IsTrueOrNonzero(spec.Options.Lookup("prepareUnique")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
-	trial := args.ReadBool(c.Body.Lookup("dryRun"))
+	trial := args.IsTrueOrNonzero(c.Body.Lookup("dryRun"))
 	if err := c.Cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
 		return nil, err
 	}

@@ -307,7 +307,7 @@ func mockInstall(c *call.Call) (bson.D, error) {
 	}
 	on := mock.ServerSelector{
 		Shard: args.Text(c.Args["shard"]), Member: args.Text(c.Args["member"]), Router: args.Text(c.Args["router"]),
-		ConfigServers: args.ReadBool(c.Args["configServers"]), Routers: args.ReadBool(c.Args["routers"]),
+		ConfigServers: args.IsTrueOrNonzero(c.Args["configServers"]), Routers: args.IsTrueOrNonzero(c.Args["routers"]),
 	}
 	return bson.D{}, c.Cluster.InstalledReleases().Install(on, r)
 }

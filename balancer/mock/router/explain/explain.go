@@ -33,7 +33,7 @@ func Handlers() map[string]call.Handler {
 
 // aggregateOrExplain runs an aggregation, or explains it if the command has the explain option.
 func aggregateOrExplain(c *call.Call) (bson.D, error) {
-	if args.ReadBool(c.Body.Lookup("explain")) {
+	if args.IsTrueOrNonzero(c.Body.Lookup("explain")) {
 		return explainAggregate(c, planOnly)
 	}
 	return reads.Aggregate(c)

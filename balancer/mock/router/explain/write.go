@@ -113,7 +113,7 @@ func explainDelete(c *call.Call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) {
-		return writes.DeleteQuery(c, ns, statement.Lookup("q").Document(), args.ReadBool(statement.Lookup("limit")),
+		return writes.DeleteQuery(c, ns, statement.Lookup("q").Document(), args.IsTrueOrNonzero(statement.Lookup("limit")),
 			statement)
 	})
 	if err != nil {

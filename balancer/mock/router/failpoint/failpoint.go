@@ -207,9 +207,9 @@ func (f *Failure) read(data bson.Raw) error {
 // readOutcome reads the effect of a failure, and the application and namespace to which it applies.
 func (f *Failure) readOutcome(data bson.Raw) error {
 	f.appName, f.namespace = args.Text(data.Lookup("appName")), args.Text(data.Lookup("namespace"))
-	f.CloseConnection = args.ReadBool(data.Lookup("closeConnection"))
+	f.CloseConnection = args.IsTrueOrNonzero(data.Lookup("closeConnection"))
 	f.Code = mongoerr.Code(IntOrZero(data.Lookup("errorCode")))
-	if args.ReadBool(data.Lookup("blockConnection")) {
+	if args.IsTrueOrNonzero(data.Lookup("blockConnection")) {
 		f.Block = time.Duration(IntOrZero(data.Lookup("blockTimeMS"))) * time.Millisecond
 	}
 	if labels, given := data.Lookup("errorLabels").ArrayOK(); given {

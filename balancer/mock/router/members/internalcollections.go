@@ -23,8 +23,8 @@ type internalCollection struct {
 	docs func(*call.Call) ([]bson.D, error)
 	// maxBytes is the collection's maximum size in bytes; 0 for none.
 	maxBytes int64
-	// isLog collections have documents without _id, and no index.
-	isLog bool
+	// hasNoID collections have documents without _id, and no index.
+	hasNoID bool
 }
 
 // noDocuments returns no documents. It is for a collection that a server creates at startup and that
@@ -104,7 +104,7 @@ func (o internalCollection) read(c *call.Call) (*store.Collection, error) {
 		return nil, err
 	}
 	coll := store.New()
-	if o.isLog {
+	if o.hasNoID {
 		coll = store.NewLog()
 	}
 	coll.Namespace = o.ns

@@ -29,7 +29,7 @@ const oplogVersion = int64(2)
 // localCollections returns the collections of database local.
 func localCollections() []internalCollection {
 	return []internalCollection{
-		{ns: "local.oplog.rs", docs: oplog, maxBytes: oplogBytes, isLog: true},
+		{ns: "local.oplog.rs", docs: oplog, maxBytes: oplogBytes, hasNoID: true},
 		{ns: "local.replset.election", docs: lastElection},
 		{ns: "local.replset.initialSyncId", docs: noDocuments},
 		{ns: "local.replset.minvalid", docs: noDocuments},

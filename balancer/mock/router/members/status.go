@@ -20,7 +20,7 @@ import (
 func memberSections(id catalog.ShardID) []call.Section {
 	// A member has its own globalLock section (below) and no health section.
 	ofRouters := func(s call.Section) bool { return s.Name == "health" || s.Name == "globalLock" }
-	sections := slices.DeleteFunc(append(servers.IdleSections(), servers.SharedSections()...), ofRouters)
+	sections := slices.DeleteFunc(append(servers.UnmeasuredSections(), servers.SharedSections()...), ofRouters)
 	sections = append(sections, []call.Section{
 		{Name: "catalogStats", Generate: catalogCounts},
 		{Name: "featureCompatibilityVersion", Generate: compatibilityStatus},

@@ -68,13 +68,13 @@ func (s shaper) find(body bson.Raw) bson.D {
 		shape = append(shape, bson.E{Key: "projection", Value: s.projection(fields)})
 	}
 	for _, name := range []string{"limit", "skip"} {
-		if v := body.Lookup(name); args.ReadBool(v) {
+		if v := body.Lookup(name); args.IsTrueOrNonzero(v) {
 			shape = append(shape, bson.E{Key: name, Value: placeholder(v)})
 		}
 	}
 	for _, name := range []string{"singleBatch", "tailable", "awaitData", "noCursorTimeout", "allowDiskUse",
 		"allowPartialResults"} {
-		if v := body.Lookup(name); v.Type == bson.TypeBoolean && args.ReadBool(v) {
+		if v := body.Lookup(name); v.Type == bson.TypeBoolean && args.IsTrueOrNonzero(v) {
 			shape = append(shape, bson.E{Key: name, Value: true})
 		}
 	}
@@ -154,7 +154,7 @@ func (s shaper) projection(doc bson.Raw) bson.D {
 	for _, e := range elements(doc) {
 		shown := s.expression(e.Value())
 		if _, isNumber := args.Number(e.Value()); isNumber || e.Value().Type == bson.TypeBoolean {
-			shown = args.ReadBool(e.Value())
+			shown = args.IsTrueOrNonzero(e.Value())
 		}
 		shape = append(shape, bson.E{Key: s.path(e.Key()), Value: shown})
 	}

@@ -52,7 +52,7 @@ type entry struct {
 	first, latest                    time.Time
 	executions, lastMicros           int64
 	totalMicros, firstResponseMicros summary
-	workingMillis, docs, zeros       summary
+	workingMillis, docs, uncounted   summary
 }
 
 // summary is the server's summary of a numeric metric.
@@ -165,7 +165,7 @@ func (s *Store) continueOrFinish(cursor int64, p pending, now time.Time) {
 	e.firstResponseMicros.add(p.firstMicros)
 	e.workingMillis.add(p.totalMicros / 1000)
 	e.docs.add(p.returned)
-	e.zeros.add(0)
+	e.uncounted.add(0)
 }
 
 func (s *Store) evictOldest() {
@@ -272,7 +272,7 @@ func (s shaper) joinedCollections(db string, body bson.Raw) bson.A {
 func (e *entry) metrics(grouped bool) bson.D {
 	counts := func(names ...string) (list bson.D) {
 		for _, name := range names {
-			list = append(list, bson.E{Key: name, Value: e.zeros.doc()})
+			list = append(list, bson.E{Key: name, Value: e.uncounted.doc()})
 		}
 		return list
 	}

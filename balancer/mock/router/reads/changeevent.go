@@ -72,8 +72,8 @@ func expandedFields(ch mock.Change) (list bson.D) {
 	if ch.Kind == mock.ChangeCreate {
 		list = append(list, bson.E{Key: "nsType", Value: ch.NSType})
 	}
-	if ch.State != nil {
-		list = append(list, bson.E{Key: "stateBeforeChange", Value: ch.State})
+	if ch.StateBefore != nil {
+		list = append(list, bson.E{Key: "stateBeforeChange", Value: ch.StateBefore})
 	}
 	return list
 }
@@ -104,7 +104,7 @@ func imageFields(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D
 // imageOrNull returns a stored pre- or post-image, or null.
 func imageOrNull(ch mock.Change, mode, which string, doc bson.Raw) (any, error) {
 	switch {
-	case ch.Images:
+	case ch.KeepsImages:
 		return doc, nil
 	case mode == "required":
 		return nil, mongoerr.New(mongoerr.NoMatchingDocument,

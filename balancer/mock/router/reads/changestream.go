@@ -69,9 +69,9 @@ func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, er
 		fullDocumentBefore: args.Text(
 			spec.Lookup("fullDocumentBeforeChange"),
 		),
-		showExpanded: args.ReadBool(spec.Lookup("showExpandedEvents")),
+		showExpanded: args.IsTrueOrNonzero(spec.Lookup("showExpandedEvents")),
 	}
-	ns, err := readWatchTarget(c, s, args.ReadBool(spec.Lookup("allChangesForCluster")))
+	ns, err := readWatchTarget(c, s, args.IsTrueOrNonzero(spec.Lookup("allChangesForCluster")))
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func countableSum(accumulator bson.RawValue) (any, bool) {
 	case "$count":
 		return int32(1), true
 	case "$sum":
-		return operand, isWhole(operand) || isCountableCondition(operand)
+		return operand, sumsExactly(operand) || isCountableCondition(operand)
 	}
 	return nil, false
 }
@@ -139,11 +139,12 @@ func isCountableCondition(v bson.RawValue) bool {
 		return false
 	}
 	parts, err := list.Values()
-	return err == nil && len(parts) == 3 && isCountableExpression(parts[0]) && isWhole(parts[1]) && isWhole(parts[2])
+	return err == nil && len(parts) == 3 && isCountableExpression(parts[0]) && sumsExactly(parts[1]) &&
+		sumsExactly(parts[2])
 }
 
-// isWhole reports whether v is a number whose sums are exact in any order.
-func isWhole(v bson.RawValue) bool {
+// sumsExactly reports whether v is a number whose sums are exact in any order.
+func sumsExactly(v bson.RawValue) bool {
 	if v.Type == bson.TypeDecimal128 {
 		return false
 	}

@@ -32,7 +32,7 @@ func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, erro
 	case !isOwn:
 		return c.Request.MemberReads(c.Node.Member.Shard, ns, filter)
 	}
-	return []mock.Read{c.Request.OwnRead(c.Node.Member.Shard, docs)}, nil
+	return []mock.Read{c.Request.MemberOnlyRead(c.Node.Member.Shard, docs)}, nil
 }
 
 // asRouterError converts an error of a shard's node to the router's error, whose text depends on the command.

@@ -250,7 +250,7 @@ func (m MergeOutput) writeOne(c *call.Call, doc bson.Raw) error {
 
 // request returns the update that merges a result.
 func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (mock.UpdateRequest, error) {
-	req := mock.UpdateRequest{Retryable: true}
+	req := mock.UpdateRequest{MayChangeKey: true}
 	var err error
 	if req.Query, err = m.mergeQuery(doc); err != nil {
 		return req, err

@@ -160,7 +160,7 @@ func count(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 		if nodes.Secondary {
-			return secondaryCount(c, nodes, q.NS)
+			return countOnSecondaries(c, nodes, q.NS)
 		}
 		total := int64(0)
 		byShard := bson.D{}
@@ -179,8 +179,8 @@ func count(c *call.Call) (bson.D, error) {
 	return countByShard(c, q)
 }
 
-// secondaryCount sums the counters of secondaries.
-func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, error) {
+// countOnSecondaries sums the counters of secondaries.
+func countOnSecondaries(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, error) {
 	parts, err := c.Request.CaptureReadsFrom(nodes, ns, nil)
 	if err != nil {
 		return nil, asRouterError(c, err)

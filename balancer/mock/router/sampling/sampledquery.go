@@ -47,9 +47,9 @@ type writeStatement struct {
 }
 
 func statementOf(name string, body bson.Raw, multi bool) writeStatement {
-	s := writeStatement{multi: multi, upsert: args.ReadBool(body.Lookup("upsert")),
-		remove:    args.ReadBool(body.Lookup("remove")),
-		returnNew: args.ReadBool(body.Lookup("new")), update: body.Lookup("u")}
+	s := writeStatement{multi: multi, upsert: args.IsTrueOrNonzero(body.Lookup("upsert")),
+		remove:    args.IsTrueOrNonzero(body.Lookup("remove")),
+		returnNew: args.IsTrueOrNonzero(body.Lookup("new")), update: body.Lookup("u")}
 	s.collation, _ = body.Lookup("collation").DocumentOK()
 	if name == "findAndModify" {
 		s.update = body.Lookup("update")

@@ -124,7 +124,7 @@ func Queries(ns, name string, body bson.Raw) []Query {
 	}
 	var queries []Query
 	for _, s := range statements {
-		multi := args.ReadBool(s.Lookup("multi")) || name == "delete" && !args.ReadBool(s.Lookup("limit"))
+		multi := args.IsTrueOrNonzero(s.Lookup("multi")) || name == "delete" && !args.IsTrueOrNonzero(s.Lookup("limit"))
 		queries = append(queries, of(s, s.Lookup("q"), s.Lookup("u"), multi))
 	}
 	return queries

@@ -117,7 +117,7 @@ func getDiagnosticData(c *call.Call) (bson.D, error) {
 
 // fsync does nothing: the changes of a command are on disk before its reply. It rejects lock.
 func fsync(c *call.Call) (bson.D, error) {
-	if args.ReadBool(c.Body.Lookup("lock")) {
+	if args.IsTrueOrNonzero(c.Body.Lookup("lock")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented,
 			"the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
 	}

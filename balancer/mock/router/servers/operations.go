@@ -190,8 +190,8 @@ func stageOps(c *call.Call) []bson.D {
 // currentOp runs the stage $currentOp as a command. Fields that begin with $ are options, the others are
 // a filter (rules/03-commands §1.7).
 func currentOp(c *call.Call) (bson.D, error) {
-	options := bson.D{{Key: "allUsers", Value: !args.ReadBool(c.Body.Lookup("$ownOps"))},
-		{Key: "idleConnections", Value: args.ReadBool(c.Body.Lookup("$all"))}}
+	options := bson.D{{Key: "allUsers", Value: !args.IsTrueOrNonzero(c.Body.Lookup("$ownOps"))},
+		{Key: "idleConnections", Value: args.IsTrueOrNonzero(c.Body.Lookup("$all"))}}
 	elems, err := c.Body.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)

@@ -104,7 +104,8 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 	if err := args.Check("getParameter", parameterQueryFields(), doc); err != nil {
 		return parameterQuery{}, err
 	}
-	q := parameterQuery{all: args.ReadBool(doc.Lookup("allParameters")), details: args.ReadBool(doc.Lookup("showDetails"))}
+	q := parameterQuery{all: args.IsTrueOrNonzero(doc.Lookup("allParameters")),
+		details: args.IsTrueOrNonzero(doc.Lookup("showDetails"))}
 	at := doc.Lookup("setAt")
 	if at.IsZero() {
 		return q, nil
@@ -227,7 +228,7 @@ func parseParameter(name string, current any, v bson.RawValue) (any, error) {
 		if !isNumber && v.Type != bson.TypeBoolean {
 			return nil, bad()
 		}
-		return args.ReadBool(v), nil
+		return args.IsTrueOrNonzero(v), nil
 	case string:
 		if name == "readHedgingMode" && !slices.Contains([]string{"on", "off"}, text) || !isText {
 			return nil, bad()

@@ -35,7 +35,7 @@ func SharedSections() []call.Section {
 
 // statusSections returns the sections of a mongos in the server's order: by name, except mem.
 func statusSections() []call.Section {
-	sections := slices.Concat(IdleSections(), SharedSections(), []call.Section{
+	sections := slices.Concat(UnmeasuredSections(), SharedSections(), []call.Section{
 		{Name: "defaultRWConcern", Generate: ConcernStatus},
 		{Name: "hedgingMetrics", Generate: func(*call.Call) any {
 			return call.ZeroLongs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
@@ -72,7 +72,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
 		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now().Add(c.Node.ClockSkew()))},
 	}...)
-	none := args.ReadBool(c.Body.Lookup("none"))
+	none := args.IsTrueOrNonzero(c.Body.Lookup("none"))
 	for _, s := range sections() {
 		asked := c.Body.Lookup(s.Name)
 		if s.Name == "mem" && asked.IsZero() {

@@ -63,7 +63,7 @@ func setCompatibility(c *call.Call) (bson.D, error) {
 			"BSON field 'setFeatureCompatibilityVersion.setFeatureCompatibilityVersion' is the wrong type '%s', expected "+
 				"type 'string'", args.TypeName(v.Type))
 	}
-	if c.Node.Release().FCVAtLeast(catalog.Release70) && !args.ReadBool(c.Body.Lookup("confirm")) {
+	if c.Node.Release().FCVAtLeast(catalog.Release70) && !args.IsTrueOrNonzero(c.Body.Lookup("confirm")) {
 		return nil, mongoerr.New(7369100,
 			"Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support "+
 				"assistance. "+

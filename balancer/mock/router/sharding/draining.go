@@ -90,14 +90,14 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "The shard %s isn't draining", shard.ID)
 	}
 	status := c.Cluster.Membership().DrainingStatus(shard)
-	if status.Cleaning {
+	if status.NotClean {
 		return removalDoc(status), nil
 	}
 	collections := c.Cluster.Membership().CollectionsToMove(shard.ID)
 	if status.IsEmpty() && len(collections) == 0 {
 		return bson.D{{Key: "msg", Value: "draining completed successfully"}, {Key: "state", Value: drainingComplete}}, nil
 	}
-	databases, shown, truncated := truncateLists(status.Databases, collections, drainListBytes)
+	databases, shown, truncated := truncateLists(status.Databases, collections, maxDrainListBytes)
 	doc := bson.D{}
 	if len(status.Databases) > 0 || len(collections) > 0 {
 		doc = append(doc, bson.E{Key: "note", Value: drainingNote})
@@ -119,9 +119,9 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 }
 
 const (
-	// drainListBytes is the maximum total size of the two arrays of a reply, so that the reply fits in a
+	// maxDrainListBytes is the maximum total size of the two arrays of a reply, so that the reply fits in a
 	// document.
-	drainListBytes = 16<<20 - 4<<10
+	maxDrainListBytes = 16<<20 - 4<<10
 	// drainElementBytes is the size of an array element besides its string.
 	drainElementBytes = 13
 )

@@ -14,7 +14,7 @@ func TestListsOfADrainFit(t *testing.T) {
 	for i := range 100_000 {
 		names = append(names, fmt.Sprintf("db.%0200d", i))
 	}
-	dbs, colls, truncated := truncateLists(names[:10], names, drainListBytes)
+	dbs, colls, truncated := truncateLists(names[:10], names, maxDrainListBytes)
 	doc, err := bson.Marshal(bson.D{{Key: "dbsToMove", Value: dbs}, {Key: "collectionsToMove", Value: colls}})
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestListsOfADrainFit(t *testing.T) {
 	if !truncated || len(dbs) != 10 || len(doc) > 16<<20 || len(doc) < 15<<20 || !slices.Equal(colls, names[:len(colls)]) {
 		t.Errorf("%d bytes, %d and %d names, truncated: %v", len(doc), len(dbs), len(colls), truncated)
 	}
-	if dbs, colls, truncated = truncateLists(names[:3], names[:5], drainListBytes); truncated || len(dbs) != 3 || len(colls) != 5 {
+	if dbs, colls, truncated = truncateLists(names[:3], names[:5], maxDrainListBytes); truncated || len(dbs) != 3 || len(colls) != 5 {
 		t.Errorf("%d and %d names, truncated: %v", len(dbs), len(colls), truncated)
 	}
 }

@@ -61,10 +61,10 @@ func moveChunkRequest(c *call.Call) (req mock.MoveRequest, err error) {
 		throttle = c.Args["_secondaryThrottle"]
 	}
 	concern := c.Body.Lookup("writeConcern")
-	if args.ReadBool(throttle) && concern.IsZero() {
+	if args.IsTrueOrNonzero(throttle) && concern.IsZero() {
 		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
 	}
-	if args.ReadBool(throttle) { // a write concern has no effect without throttling
+	if args.IsTrueOrNonzero(throttle) { // a write concern has no effect without throttling
 		req.SecondaryThrottle = true
 		req.WriteConcern, _ = concern.DocumentOK()
 	}
@@ -172,14 +172,14 @@ func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	if lower != nil {
-		return table.Find(looseKey(coll.Pattern, lower)).Shard
+		return table.Find(keyOfValues(coll.Pattern, lower)).Shard
 	}
-	return mock.ChunkEndingAt(table, looseKey(coll.Pattern, upper)).Shard
+	return mock.ChunkEndingAt(table, keyOfValues(coll.Pattern, upper)).Shard
 }
 
-// looseKey returns the key of a bound. If the bound does not fit the key, it takes the bound's values in
+// keyOfValues returns the key of a bound. If the bound does not fit the key, it takes the bound's values in
 // order and ignores the field names. Missing values become MinKey.
-func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
+func keyOfValues(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 	if key, err := p.ParseKey(bound); err == nil {
 		return key
 	}

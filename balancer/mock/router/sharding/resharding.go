@@ -38,7 +38,7 @@ func refineKey(c *call.Call) (bson.D, error) {
 	unique := c.Args["enforceUniquenessCheck"]
 	return bson.D{}, c.Cluster.Collections().RefineKey(mock.RefineRequest{
 		Namespace: c.Args.Text("refineCollectionShardKey"), Key: c.Args.Object("key"), UUID: c.Args.Binary("collectionUUID"),
-		AcceptNonUnique: !unique.IsZero() && !args.ReadBool(unique),
+		AcceptNonUnique: !unique.IsZero() && !args.IsTrueOrNonzero(unique),
 	})
 }
 

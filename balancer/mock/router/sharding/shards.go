@@ -57,12 +57,12 @@ func removalDoc(removal mock.Removal) bson.D {
 	shard := bson.E{Key: "shard", Value: string(removal.Shard)}
 	left := bson.D{{Key: "note", Value: removalNote}, {Key: "dbsToMove", Value: removal.Databases}}
 	switch {
-	case removal.Started:
+	case removal.JustStarted:
 		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard},
 			left...)
 	case removal.Completed:
 		return bson.D{{Key: "msg", Value: "removeshard completed successfully"}, {Key: "state", Value: "completed"}, shard}
-	case removal.Cleaning:
+	case removal.NotClean:
 		doc := bson.D{{Key: "msg", Value: "waiting for data to be cleaned up"}, {Key: "state", Value: "pendingDataCleanup"},
 			{Key: "pendingRangeDeletions", Value: removal.PendingDeletions}}
 		if removal.FirstNonEmpty != "" {

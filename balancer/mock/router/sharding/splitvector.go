@@ -66,7 +66,7 @@ func checkRoutedSplitVector(c *call.Call, ns string) error {
 }
 
 func readSplitVectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
-	req.Force = args.ReadBool(c.Body.Lookup("force"))
+	req.Force = args.IsTrueOrNonzero(c.Body.Lookup("force"))
 	req.MaxPoints = args.ClampedInt(c.Body.Lookup("maxSplitPoints"))
 	if v := c.Body.Lookup("maxChunkObjects"); !v.IsZero() {
 		n, isNumber := args.Number(v)

@@ -103,7 +103,7 @@ func bulkStatements(c *call.Call) ([]bulkStatement, error) {
 		if at < 0 || at >= int64(len(namespaces)) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", doc)
 		}
-		if err := checkNotMulti(c, args.ReadBool(doc.Lookup("multi")), "multi=true"); err != nil {
+		if err := checkNotMulti(c, args.IsTrueOrNonzero(doc.Lookup("multi")), "multi=true"); err != nil {
 			return nil, err
 		}
 		ops[i] = bulkStatement{first.Key(), namespaces[at], doc}
@@ -165,7 +165,7 @@ func bulkUpdate(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
 }
 
 func bulkDelete(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
-	return deleteMatching(c, ns, op.Lookup("filter").Document(), !args.ReadBool(op.Lookup("multi")), op)
+	return deleteMatching(c, ns, op.Lookup("filter").Document(), !args.IsTrueOrNonzero(op.Lookup("multi")), op)
 }
 
 // bulkTotals are the counters of a bulkWrite.

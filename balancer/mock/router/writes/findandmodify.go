@@ -75,7 +75,7 @@ func imageFunc(c *call.Call, remove bool) (
 			return nil, err
 		}
 	}
-	isNew := args.ReadBool(c.Body.Lookup("new")) && !remove
+	isNew := args.IsTrueOrNonzero(c.Body.Lookup("new")) && !remove
 	return func(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
 		doc := before
 		if isNew {
@@ -90,7 +90,7 @@ func imageFunc(c *call.Call, remove bool) (
 
 // FindAndModifyRequest parses a findAndModify.
 func FindAndModifyRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
-	req := mock.FindAndModifyRequest{Remove: args.ReadBool(c.Body.Lookup("remove"))}
+	req := mock.FindAndModifyRequest{Remove: args.IsTrueOrNonzero(c.Body.Lookup("remove"))}
 	query, err := c.Document("query")
 	if err != nil {
 		return req, err
@@ -102,9 +102,9 @@ func FindAndModifyRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 	switch {
 	case req.Remove && !update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
-	case req.Remove && args.ReadBool(c.Body.Lookup("upsert")):
+	case req.Remove && args.IsTrueOrNonzero(c.Body.Lookup("upsert")):
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
-	case req.Remove && args.ReadBool(c.Body.Lookup("new")):
+	case req.Remove && args.IsTrueOrNonzero(c.Body.Lookup("new")):
 		return req, mongoerr.New(mongoerr.FailedToParse,
 			"Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
 	case isPipeline(c.Body.Lookup("update")) && !c.Body.Lookup("arrayFilters").IsZero():
@@ -124,7 +124,7 @@ func FindAndModifyRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 	if err != nil {
 		return req, err
 	}
-	req.Retryable = isRetryable(c)
+	req.MayChangeKey = isRetryable(c)
 	req.ComputeReturned, err = imageFunc(c, req.Remove)
 	return req, err
 }

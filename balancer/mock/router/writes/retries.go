@@ -106,7 +106,7 @@ func (s *statementIDs) runOnce(
 	}
 	id := s.id(i)
 	if before, done := s.write.Done[id]; done {
-		if before.RewriteCount != c.Cluster.Reshardings().RewriteCount(ns) {
+		if before.CollectionRewriteCount != c.Cluster.Reshardings().RewriteCount(ns) {
 			return nil, mongoerr.New(mongoerr.IncompleteTransactionHistory,
 				"Incomplete history detected for transaction %d on session %s", s.write.Number, c.Body.Lookup("lsid"))
 		}
@@ -120,7 +120,7 @@ func (s *statementIDs) runOnce(
 	if err == nil && result.Changed() {
 		if n := c.Cluster.Reshardings().RewriteCount(ns); n > 0 {
 			own := *result // all inserts share one Outcome
-			own.RewriteCount = n
+			own.CollectionRewriteCount = n
 			result = &own
 		}
 		s.write.Done[id] = result

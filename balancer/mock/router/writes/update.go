@@ -48,7 +48,7 @@ func updateDocuments(c *call.Call) (bson.D, error) {
 
 // updateOne runs one statement of an update.
 func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) (*call.Outcome, error) {
-	if err := checkUpdateForm(c, ns, u, args.ReadBool(statement.Lookup("multi"))); err != nil {
+	if err := checkUpdateForm(c, ns, u, args.IsTrueOrNonzero(statement.Lookup("multi"))); err != nil {
 		return nil, err
 	}
 	req, err := call.WithoutLock(c, func(context.Context) (mock.UpdateRequest, error) {
@@ -63,7 +63,7 @@ func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) 
 	if err := checkNotMulti(c, req.Multi, "multi=true"); err != nil {
 		return nil, err
 	}
-	req.Retryable = isRetryable(c)
+	req.MayChangeKey = isRetryable(c)
 	result, err := c.Request.Update(ns, req)
 	if err != nil {
 		return nil, wrapExecutionError("update", err)
@@ -121,8 +121,8 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 	}
 	req = mock.UpdateRequest{
 		Filter: filter, Query: query, Update: update,
-		Multi: args.ReadBool(options.Lookup("multi")), Upsert: args.ReadBool(options.Lookup("upsert")),
-		Unchecked: args.ReadBool(c.Body.Lookup("bypassDocumentValidation")),
+		Multi: args.IsTrueOrNonzero(options.Lookup("multi")), Upsert: args.IsTrueOrNonzero(options.Lookup("upsert")),
+		BypassValidation: args.IsTrueOrNonzero(c.Body.Lookup("bypassDocumentValidation")),
 	}
 	if req.Sort, req.Hint, err = readSortAndHint(c, options, q, u); err != nil {
 		return req, err
@@ -156,10 +156,10 @@ func constantsOf(options bson.Raw) (bson.Raw, bool) {
 // suppliedDocument returns the document that an upsert inserts instead of the pipeline's result. It
 // returns nil without upsertSupplied, which $merge sets.
 func suppliedDocument(options bson.Raw) (bson.Raw, error) {
-	if !args.ReadBool(options.Lookup("upsertSupplied")) {
+	if !args.IsTrueOrNonzero(options.Lookup("upsertSupplied")) {
 		return nil, nil
 	}
-	if !args.ReadBool(options.Lookup("upsert")) {
+	if !args.IsTrueOrNonzero(options.Lookup("upsert")) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "cannot specify 'upsertSupplied: true' for a non-upsert operation")
 	}
 	constants, _ := constantsOf(options)

@@ -80,7 +80,7 @@ func runBatch(c *call.Call, n int, namespaceOf func(i int) string, runStatement 
 	error)) (*batchResult, error) {
 	ordered := true
 	if v := c.Body.Lookup("ordered"); !v.IsZero() {
-		ordered = args.ReadBool(v)
+		ordered = args.IsTrueOrNonzero(v)
 	}
 	b := &batchResult{upserted: bson.A{}, failures: bson.A{}, results: make([]statementResult, 0, n)}
 	var err error
@@ -174,7 +174,7 @@ type insertOptions struct {
 }
 
 func readInsertOptions(c *call.Call) insertOptions {
-	return insertOptions{args.ReadBool(c.Body.Lookup("bypassDocumentValidation")), keepsEmptyTimestamps(c)}
+	return insertOptions{args.IsTrueOrNonzero(c.Body.Lookup("bypassDocumentValidation")), keepsEmptyTimestamps(c)}
 }
 
 func insertOne(c *call.Call, ns string, doc bson.Raw, how insertOptions) (*call.Outcome, error) {
@@ -190,7 +190,7 @@ func insertOne(c *call.Call, ns string, doc bson.Raw, how insertOptions) (*call.
 // keepsEmptyTimestamps reports whether empty timestamps stay unchanged instead of being replaced by the
 // time. Tools that copy data set this.
 func keepsEmptyTimestamps(c *call.Call) bool {
-	return args.ReadBool(c.Body.Lookup("bypassEmptyTsReplacement"))
+	return args.IsTrueOrNonzero(c.Body.Lookup("bypassEmptyTsReplacement"))
 }
 
 // fillTimestampsWithoutLock replaces the empty timestamps of an update's new document by the time. The caller
@@ -311,7 +311,7 @@ func deleteDocuments(c *call.Call) (bson.D, error) {
 	}
 	b, err := runBatch(c, len(statements), sameNamespace(ns), func(i int) (*call.Outcome, error) {
 		s := statements[i]
-		return deleteMatching(c, ns, s.Lookup("q").Document(), args.ReadBool(s.Lookup("limit")), s)
+		return deleteMatching(c, ns, s.Lookup("q").Document(), args.IsTrueOrNonzero(s.Lookup("limit")), s)
 	})
 	if err != nil {
 		return nil, err

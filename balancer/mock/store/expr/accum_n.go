@@ -240,7 +240,7 @@ func (c *Compiler) compileUnaryAccumulator(name string, arg value.Value, sc *Sco
 }
 
 var inputAndN = NamedArgs{
-	Args: []string{"input", "n"}, NotObject: 5787900, Unknown: 5787901, Missing: []int32{5787907, 5787906},
+	Args: []string{"input", "n"}, NotObjectCode: 5787900, UnknownCode: 5787901, MissingCodes: []int32{5787907, 5787906},
 }
 
 // compileNAccumulator compiles {$firstN: {input, n}} and similar accumulators.
@@ -284,10 +284,10 @@ func evalN(n Expression, c *Evaluation) (int, error) {
 
 func (c *Compiler) compileTop(name string, arg value.Value, sc *Scope) (AccumulatorSpec, error) {
 	single := name == "$top" || name == "$bottom"
-	spec := NamedArgs{Args: []string{"sortBy", "output", "n"}, NotObject: 5788001, Unknown: 5788002,
-		Missing: []int32{5788005, 5788004, 5788003}}
+	spec := NamedArgs{Args: []string{"sortBy", "output", "n"}, NotObjectCode: 5788001, UnknownCode: 5788002,
+		MissingCodes: []int32{5788005, 5788004, 5788003}}
 	if single {
-		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
+		spec.Args, spec.MissingCodes = spec.Args[:2], spec.MissingCodes[:2]
 	}
 	raw, err := ReadNamedArgs(name, arg, spec)
 	if err != nil {
@@ -329,11 +329,11 @@ func bytesValue(b []byte) value.Value {
 
 func (c *Compiler) compileQuantile(name string, arg value.Value,
 	sc *Scope) ([]Expression, func(*Evaluation) (Accumulator, error), error) {
-	spec := NamedArgs{Args: []string{"input", "method", "p"}, NotObject: 7436100, Unknown: 40415,
-		Missing: []int32{40414, 40414, 40414}}
+	spec := NamedArgs{Args: []string{"input", "method", "p"}, NotObjectCode: 7436100, UnknownCode: 40415,
+		MissingCodes: []int32{40414, 40414, 40414}}
 	single := name == "$median"
 	if single {
-		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
+		spec.Args, spec.MissingCodes = spec.Args[:2], spec.MissingCodes[:2]
 	}
 	raw, err := ReadNamedArgs(name, arg, spec)
 	if err != nil {

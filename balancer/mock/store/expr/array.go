@@ -348,7 +348,8 @@ func exprObjectToArray(c *Evaluation, args []value.Value) (value.Value, error) {
 // compileZip compiles $zip, which transposes arrays.
 func (c *Compiler) compileZip(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
-		Args: []string{"inputs", "useLongestLength", "defaults"}, NotObject: 34460, Unknown: 34464, Missing: []int32{34465},
+		Args: []string{"inputs", "useLongestLength", "defaults"}, NotObjectCode: 34460, UnknownCode: 34464,
+		MissingCodes: []int32{34465},
 	})
 	if err != nil {
 		return nil, err
@@ -364,13 +365,13 @@ func (c *Compiler) compileZip(name string, arg value.Value, sc *Scope) (Expressi
 		return nil, servererr.NewCode(34465, "$zip requires at least one input array")
 	}
 	longest := false
-	if !value.IsAbsent(raw[1]) {
+	if !value.IsOmittedArgument(raw[1]) {
 		if longest = value.IsTruthy(raw[1]); raw[1].Type != value.Bool(true).Type {
 			return nil, servererr.NewCode(34463, "useLongestLength must be a bool, found %s", value.TypeName(raw[1]))
 		}
 	}
 	var defaults []Expression
-	if !value.IsAbsent(raw[2]) {
+	if !value.IsOmittedArgument(raw[2]) {
 		if !value.IsArray(raw[2]) {
 			return nil, servererr.NewCode(34462, "defaults must be an array of expressions, found %s", value.TypeName(raw[2]))
 		}
@@ -432,7 +433,8 @@ func evalZip(c *Evaluation, inputs, defaults []Expression, longest bool) (value.
 // compileSortArray compiles $sortArray. Its order is 1, -1 or a sort pattern.
 func (c *Compiler) compileSortArray(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
-		Args: []string{"input", "sortBy"}, NotObject: 2942500, Unknown: 2942501, Missing: []int32{2942502, 2942503},
+		Args: []string{"input", "sortBy"}, NotObjectCode: 2942500, UnknownCode: 2942501,
+		MissingCodes: []int32{2942502, 2942503},
 	})
 	if err != nil {
 		return nil, err

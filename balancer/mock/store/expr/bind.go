@@ -12,7 +12,7 @@ import (
 
 func (c *Compiler) compileLet(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
-		Args: []string{"vars", "in"}, NotObject: 16874, Unknown: 16875, Missing: []int32{16876, 16877},
+		Args: []string{"vars", "in"}, NotObjectCode: 16874, UnknownCode: 16875, MissingCodes: []int32{16876, 16877},
 	})
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (c *Compiler) compileLet(name string, arg value.Value, sc *Scope) (Expressi
 
 // parseVariableName reads the optional argument as.
 func parseVariableName(v value.Value) (string, error) {
-	if value.IsAbsent(v) {
+	if value.IsOmittedArgument(v) {
 		return "this", nil
 	}
 	name := value.TextAt(v.Value)
@@ -74,7 +74,7 @@ func bindItem(sc *Scope, names []string, raw []value.Value, duplicateCode int32)
 		as := raw[len(raw)-1]
 		name := value.TextAt(as.Value)
 		switch {
-		case value.IsAbsent(as):
+		case value.IsOmittedArgument(as):
 			name = "IDX"
 		case slices.Contains(names, name):
 			return nil, s, servererr.NewCode(duplicateCode, "the variable %s is defined twice", name)
@@ -132,7 +132,8 @@ func (c *Compiler) compilePerItem(
 
 func (c *Compiler) compileMap(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
-		Args: withIndexArgument(sc, "input", "in", "as"), NotObject: 16878, Unknown: 16879, Missing: []int32{16880, 16882},
+		Args: withIndexArgument(sc, "input", "in", "as"), NotObjectCode: 16878, UnknownCode: 16879,
+		MissingCodes: []int32{16880, 16882},
 	})
 	if err != nil {
 		return nil, err
@@ -167,8 +168,8 @@ func (c *Compiler) compileMap(name string, arg value.Value, sc *Scope) (Expressi
 
 func (c *Compiler) compileFilter(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
-		Args: withIndexArgument(sc, "input", "cond", "as", "limit"), NotObject: 28646, Unknown: 28647,
-		Missing: []int32{28648, 28650},
+		Args: withIndexArgument(sc, "input", "cond", "as", "limit"), NotObjectCode: 28646, UnknownCode: 28647,
+		MissingCodes: []int32{28648, 28650},
 	})
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (c *Compiler) compileFilter(name string, arg value.Value, sc *Scope) (Expre
 		return nil, err
 	}
 	var limit Expression
-	if !value.IsAbsent(raw[3]) {
+	if !value.IsOmittedArgument(raw[3]) {
 		if limit, err = c.Compile(raw[3], sc); err != nil {
 			return nil, err
 		}
@@ -239,8 +240,8 @@ func evalFilterLimit(limit Expression, c *Evaluation) (int, error) {
 
 func (c *Compiler) compileReduce(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg, NamedArgs{
-		Args: withIndexArgument(sc, "input", "initialValue", "in"), NotObject: 40075, Unknown: 40076,
-		Missing: []int32{40077, 40078, 40079},
+		Args: withIndexArgument(sc, "input", "initialValue", "in"), NotObjectCode: 40075, UnknownCode: 40076,
+		MissingCodes: []int32{40077, 40078, 40079},
 	})
 	if err != nil {
 		return nil, err

@@ -26,12 +26,12 @@ var functions = mergeTables(
 // namedFunction is an operator with named arguments. A missing required argument, an unknown argument
 // and an argument that is not an object have their own error codes.
 type namedFunction struct {
-	args                        []string
-	required                    int // the number of args, from the first, that are required
-	notObject, unknown, missing int32
-	call                        func(c *Evaluation, args []value.Value) (value.Value, error)
-	hasShortForm                bool // {$op: x} is short for {$op: {first: x}}
-	checkArg                    func(arg value.Value) error
+	args                                    []string
+	required                                int // the number of args, from the first, that are required
+	notObjectCode, unknownCode, missingCode int32
+	call                                    func(c *Evaluation, args []value.Value) (value.Value, error)
+	hasShortForm                            bool // {$op: x} is short for {$op: {first: x}}
+	checkArg                                func(arg value.Value) error
 }
 
 var namedFunctions = mergeTables(namedStringFunctions, namedConversionFunctions, namedDateFunctions)
@@ -66,7 +66,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 	defer func() { c.Meter.Release(int64(charged)) }()
 	for i, a := range e.args {
 		if a == nil {
-			args = append(args, value.Absent)
+			args = append(args, value.OmittedArgument)
 			continue
 		}
 		if e.fallbacks != nil && e.fallbacks[i].Type == fallbackType {
@@ -78,7 +78,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 			return value.Value{}, err
 		}
 		args, size = append(args, v), size+len(v.Value)
-		if more := size - charged; more > minChargedArguments {
+		if more := size - charged; more > minChargedArgumentBytes {
 			charged = size
 			if err := c.Meter.Hold(more); err != nil {
 				return value.Value{}, err
@@ -107,9 +107,9 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 	return v, err
 }
 
-// minChargedArguments is the size, in bytes, from which arguments are charged to the command's memory
+// minChargedArgumentBytes is the size, in bytes, from which arguments are charged to the command's memory
 // during a call.
-const minChargedArguments = 1 << 20
+const minChargedArgumentBytes = 1 << 20
 
 // maxValueSize is the maximum size of an intermediate value.
 const maxValueSize = 64 << 20
@@ -206,7 +206,7 @@ func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Valu
 		return c.fold(&callExpression{args: args, call: f.call}, args, sc)
 	}
 	if !value.IsObject(arg) {
-		return nil, servererr.NewCode(f.notObject, "%s requires an object as an argument, found: %s", name,
+		return nil, servererr.NewCode(f.notObjectCode, "%s requires an object as an argument, found: %s", name,
 			value.TypeName(arg))
 	}
 	names := sc.Language.argumentNames(name, f.args)
@@ -214,7 +214,7 @@ func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Valu
 	for key, v := range document.Fields(arg.Value) {
 		i := slices.Index(names, string(key))
 		if i < 0 {
-			return nil, servererr.NewCode(f.unknown, "%s found an unknown argument: %s", name, key)
+			return nil, servererr.NewCode(f.unknownCode, "%s found an unknown argument: %s", name, key)
 		}
 		e, err := c.Compile(v, sc)
 		if err != nil {
@@ -224,7 +224,7 @@ func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Valu
 	}
 	for i := range f.required {
 		if args[i] == nil {
-			return nil, servererr.NewCode(f.missing, "%s requires '%s' to be specified", name, f.args[i])
+			return nil, servererr.NewCode(f.missingCode, "%s requires '%s' to be specified", name, f.args[i])
 		}
 	}
 	if !c.noFolding {

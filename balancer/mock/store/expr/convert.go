@@ -33,7 +33,7 @@ var conversionFunctions = map[string]function{
 var namedConversionFunctions = map[string]namedFunction{
 	"$convert": {
 		args: []string{"input", "to", "onError", "onNull", "format"}, required: 2,
-		notObject: 9, unknown: 9, missing: 9, call: exprConvert,
+		notObjectCode: 9, unknownCode: 9, missingCode: 9, call: exprConvert,
 	},
 }
 
@@ -71,7 +71,7 @@ func exprConvert(c *Evaluation, args []value.Value) (value.Value, error) {
 			value.TypeName(to))
 	}
 	if value.IsNullish(in) {
-		if value.IsAbsent(onNull) {
+		if value.IsOmittedArgument(onNull) {
 			return value.Null(), nil
 		}
 		return onNull, nil
@@ -93,7 +93,7 @@ func exprConvert(c *Evaluation, args []value.Value) (value.Value, error) {
 		}
 	}
 	v, err := convert(in, how)
-	if mongoerr.Is(err, conversionFailure) && !value.IsAbsent(onError) {
+	if mongoerr.Is(err, conversionFailure) && !value.IsOmittedArgument(onError) {
 		return onError, nil
 	}
 	return v, err

@@ -14,30 +14,31 @@ import (
 
 var namedDateFunctions = mergeTables(dateParts(), map[string]namedFunction{
 	"$dateToParts": {
-		args: []string{"date", "timezone", "iso8601"}, required: 1, notObject: 40524, unknown: 40520, missing: 40522,
-		call: exprDateToParts,
+		args: []string{"date", "timezone", "iso8601"}, required: 1, notObjectCode: 40524, unknownCode: 40520,
+		missingCode: 40522,
+		call:        exprDateToParts,
 	},
 	"$dateFromParts": {
-		args: datePartNames, notObject: 40519, unknown: 40518, missing: 40516, call: exprDateFromParts,
+		args: datePartNames, notObjectCode: 40519, unknownCode: 40518, missingCode: 40516, call: exprDateFromParts,
 	},
 	"$dateToString": {
-		args: []string{"date", "format", "timezone", "onNull"}, required: 1, notObject: 18629, unknown: 18534,
-		missing: 18628,
-		call:    exprDateToString,
+		args: []string{"date", "format", "timezone", "onNull"}, required: 1, notObjectCode: 18629, unknownCode: 18534,
+		missingCode: 18628,
+		call:        exprDateToString,
 	},
 	"$dateFromString": {
 		args: []string{"dateString", "format", "timezone", "onError", "onNull"}, required: 1,
-		notObject: 40540, unknown: 40541, missing: 40542, call: exprDateFromString,
+		notObjectCode: 40540, unknownCode: 40541, missingCode: 40542, call: exprDateFromString,
 	},
 	"$dateAdd":      dateArithmetic("$dateAdd", 1),
 	"$dateSubtract": dateArithmetic("$dateSubtract", -1),
 	"$dateDiff": {
 		args:     []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"},
-		required: 3, notObject: 5166301, unknown: 5166302, missing: 5166303, call: exprDateDiff,
+		required: 3, notObjectCode: 5166301, unknownCode: 5166302, missingCode: 5166303, call: exprDateDiff,
 	},
 	"$dateTrunc": {
 		args:     []string{"date", "unit", "binSize", "timezone", "startOfWeek"},
-		required: 2, notObject: 5439007, unknown: 5439008, missing: 5439009, call: exprDateTrunc,
+		required: 2, notObjectCode: 5439007, unknownCode: 5439008, missingCode: 5439009, call: exprDateTrunc,
 	},
 })
 
@@ -59,11 +60,11 @@ func dateParts() map[string]namedFunction {
 				"date",
 				"timezone",
 			},
-			required:     1,
-			notObject:    40535,
-			unknown:      40535,
-			missing:      40539,
-			hasShortForm: true,
+			required:      1,
+			notObjectCode: 40535,
+			unknownCode:   40535,
+			missingCode:   40539,
+			hasShortForm:  true,
 			call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
 				t, ok, err := localTime(args[0], args[1])
 				if err != nil || !ok {
@@ -116,7 +117,7 @@ func dateMillis(v value.Value) (int64, error) {
 // parseZoneArg reads a time zone argument: an offset or an Olson name. The default is UTC.
 func parseZoneArg(v value.Value) (loc *time.Location, ok bool, err error) {
 	switch {
-	case value.IsAbsent(v):
+	case value.IsOmittedArgument(v):
 		return time.UTC, true, nil
 	case value.IsNullish(v):
 		return nil, false, nil
@@ -166,7 +167,7 @@ func parseZoneOffset(s string) (int, bool) {
 
 func exprDateToParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	iso := false
-	if !value.IsAbsent(args[2]) {
+	if !value.IsOmittedArgument(args[2]) {
 		if value.IsNullish(args[2]) {
 			return value.Null(), nil
 		}
@@ -205,11 +206,12 @@ var datePartNames = []string{
 func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	year, isoYear := args[0], args[8]
 	switch {
-	case value.IsAbsent(year) && value.IsAbsent(isoYear):
+	case value.IsOmittedArgument(year) && value.IsOmittedArgument(isoYear):
 		return value.Value{}, servererr.NewCode(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
-	case !value.IsAbsent(isoYear) && !(value.IsAbsent(year) && value.IsAbsent(args[1]) && value.IsAbsent(args[2])):
+	case !value.IsOmittedArgument(isoYear) && !(value.IsOmittedArgument(year) && value.IsOmittedArgument(args[1]) &&
+		value.IsOmittedArgument(args[2])):
 		return value.Value{}, servererr.NewCode(40489, "$dateFromParts does not allow mixing natural dates with ISO dates")
-	case value.IsAbsent(isoYear) && !(value.IsAbsent(args[9]) && value.IsAbsent(args[10])):
+	case value.IsOmittedArgument(isoYear) && !(value.IsOmittedArgument(args[9]) && value.IsOmittedArgument(args[10])):
 		return value.Value{}, servererr.NewCode(40525, "$dateFromParts does not allow mixing natural dates with ISO dates")
 	}
 	loc, ok, err := parseZoneArg(args[7])
@@ -218,7 +220,7 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 	}
 	n := [11]int{0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1}
 	for i, v := range args {
-		if i == 7 || value.IsAbsent(v) {
+		if i == 7 || value.IsOmittedArgument(v) {
 			continue
 		}
 		if value.IsNullish(v) {
@@ -243,7 +245,7 @@ func exprDateFromParts(_ *Evaluation, args []value.Value) (value.Value, error) {
 		}
 		n[i] = whole
 	}
-	if value.IsAbsent(isoYear) {
+	if value.IsOmittedArgument(isoYear) {
 		t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, loc)
 		return value.Date(t.UnixMilli() + int64(n[6])), nil
 	}

@@ -39,7 +39,7 @@ func ParseUnit(v value.Value, op string, typeCode int32) (TimeUnit, string, erro
 // parseWeekStart reads the first day of the week; the default is Sunday.
 func parseWeekStart(v value.Value, op string) (day time.Weekday, ok bool, err error) {
 	switch {
-	case value.IsAbsent(v):
+	case value.IsOmittedArgument(v):
 		return time.Sunday, true, nil
 	case value.IsNullish(v):
 		return 0, false, nil
@@ -60,7 +60,7 @@ func parseWeekStart(v value.Value, op string) (day time.Weekday, ok bool, err er
 func dateArithmetic(op string, sign int64) namedFunction {
 	return namedFunction{
 		args:     []string{"startDate", "unit", "amount", "timezone"},
-		required: 3, notObject: 5166400, unknown: 5166401, missing: 5166402,
+		required: 3, notObjectCode: 5166400, unknownCode: 5166401, missingCode: 5166402,
 		call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
 			if value.IsNullish(args[0]) || value.IsNullish(args[1]) || value.IsNullish(args[2]) {
 				return value.Null(), nil
@@ -186,7 +186,8 @@ func floorDiv(a, b int64) int64 {
 
 // exprDateTrunc returns the start of the bin that contains a date; bins are counted from the year 2000.
 func exprDateTrunc(_ *Evaluation, args []value.Value) (value.Value, error) {
-	if value.IsNullish(args[0]) || value.IsNullish(args[1]) || !value.IsAbsent(args[2]) && value.IsNullish(args[2]) {
+	if value.IsNullish(args[0]) || value.IsNullish(args[1]) || !value.IsOmittedArgument(args[2]) &&
+		value.IsNullish(args[2]) {
 		return value.Null(), nil
 	}
 	u, name, err := ParseUnit(args[1], "$dateTrunc", 5439013)
@@ -194,7 +195,7 @@ func exprDateTrunc(_ *Evaluation, args []value.Value) (value.Value, error) {
 		return value.Value{}, err
 	}
 	size := int64(1)
-	if !value.IsAbsent(args[2]) {
+	if !value.IsOmittedArgument(args[2]) {
 		if size, err = parseBinSize(args[2]); err != nil {
 			return value.Value{}, err
 		}

@@ -13,7 +13,7 @@ import (
 
 func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	format := ""
-	if v := args[1]; !value.IsAbsent(v) {
+	if v := args[1]; !value.IsOmittedArgument(v) {
 		if value.IsNullish(v) {
 			return value.Null(), nil
 		}
@@ -28,7 +28,7 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 		}
 	}
 	if value.IsNullish(args[0]) {
-		if value.IsAbsent(args[3]) {
+		if value.IsOmittedArgument(args[3]) {
 			return value.Null(), nil
 		}
 		return args[3], nil
@@ -37,7 +37,7 @@ func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if err != nil || !ok {
 		return value.Null(), err
 	}
-	if value.IsAbsent(args[1]) {
+	if value.IsOmittedArgument(args[1]) {
 		format = "%Y-%m-%dT%H:%M:%S.%L"
 		if t.Location() == time.UTC {
 			format += "Z"
@@ -133,7 +133,7 @@ func formatDatePart(t time.Time, c byte) string {
 func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	text, format, zone, onError, onNull := args[0], args[1], args[2], args[3], args[4]
 	orError := func(err error) (value.Value, error) {
-		if mongoerr.Is(err, conversionFailure) && !value.IsAbsent(onError) {
+		if mongoerr.Is(err, conversionFailure) && !value.IsOmittedArgument(onError) {
 			return onError, nil
 		}
 		return value.Value{}, err
@@ -143,12 +143,12 @@ func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) 
 		return value.Value{}, err
 	}
 	if value.IsNullish(text) {
-		if value.IsAbsent(onNull) {
+		if value.IsOmittedArgument(onNull) {
 			return value.Null(), nil
 		}
 		return onNull, nil
 	}
-	if !ok || !value.IsAbsent(format) && value.IsNullish(format) {
+	if !ok || !value.IsOmittedArgument(format) && value.IsNullish(format) {
 		return value.Null(), nil
 	}
 	if !value.IsString(text) {
@@ -157,7 +157,7 @@ func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) 
 		return orError(err)
 	}
 	var t time.Time
-	if value.IsAbsent(format) {
+	if value.IsOmittedArgument(format) {
 		t, err = parseDate(value.TextAt(text.Value), loc)
 	} else {
 		if !value.IsString(format) {

@@ -25,10 +25,10 @@ type Expression interface {
 // Scope defines the variables that an expression may use. Each user variable has a slot. Variables with
 // an initial value have it from the start. A Scope is immutable.
 type Scope struct {
-	outer     *Scope // nil for the outermost
-	slots     map[string]int
-	slotCount int           // number of slots, including those of outer scopes
-	Values    []value.Value // initial values by slot
+	outer         *Scope // nil for the outermost
+	slots         map[string]int
+	slotCount     int           // number of slots, including those of outer scopes
+	InitialValues []value.Value // initial values by slot
 	// Language is the expression language of the release.
 	Language Language
 	// deferredErr is the first error of constant folding. Inner scopes share it. It is nil if such an
@@ -70,17 +70,18 @@ func newScopeIn(w *quota.Meter, l Language, let bson.Raw) (*Scope, error) {
 		if err != nil {
 			return nil, err
 		}
-		sc.slots[string(name)] = len(sc.Values)
-		sc.Values = append(sc.Values, v)
-		sc.slotCount = len(sc.Values)
+		sc.slots[string(name)] = len(sc.InitialValues)
+		sc.InitialValues = append(sc.InitialValues, v)
+		sc.slotCount = len(sc.InitialValues)
 	}
 	return sc, nil
 }
 
 // WithVariables returns an inner scope with additional variables, which get the next slots.
 func (s *Scope) WithVariables(names ...string) (inner *Scope, slots []int) {
-	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), slotCount: s.slotCount, Values: s.Values,
-		Language: s.Language, deferredErr: s.deferredErr}
+	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), slotCount: s.slotCount,
+		InitialValues: s.InitialValues,
+		Language:      s.Language, deferredErr: s.deferredErr}
 	for _, name := range names {
 		slots = append(slots, inner.slotCount)
 		inner.slots[name] = inner.slotCount
@@ -104,7 +105,7 @@ type Evaluation struct {
 // NewEvaluation starts an evaluation of the expressions of a scope, with now as $$NOW and w as its
 // meter.
 func NewEvaluation(sc *Scope, now time.Time, w *quota.Meter) *Evaluation {
-	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Meter: w, Language: sc.Language}
+	return &Evaluation{Vars: append([]value.Value(nil), sc.InitialValues...), Now: now, Meter: w, Language: sc.Language}
 }
 
 // Set sets a variable.
@@ -295,7 +296,7 @@ func EvalAll(list []Expression, c *Evaluation) ([]value.Value, error) {
 	vs := make([]value.Value, len(list))
 	for i, e := range list {
 		if e == nil {
-			vs[i] = value.Absent
+			vs[i] = value.OmittedArgument
 			continue
 		}
 		v, err := e.Eval(c)

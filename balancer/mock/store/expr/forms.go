@@ -116,7 +116,7 @@ func (c *Compiler) compileCond(name string, arg value.Value, sc *Scope) (Express
 	var args []Expression
 	if value.IsObject(arg) {
 		named, err := c.compileNamedArguments(name, arg, sc, NamedArgs{
-			Args: []string{"if", "then", "else"}, Unknown: 17083, Missing: []int32{17080, 17081, 17082},
+			Args: []string{"if", "then", "else"}, UnknownCode: 17083, MissingCodes: []int32{17080, 17081, 17082},
 		})
 		if err != nil {
 			return nil, err
@@ -149,10 +149,10 @@ func (c *Compiler) compileCond(name string, arg value.Value, sc *Scope) (Express
 
 // NamedArgs says which arguments an operator accepts and which codes its errors have.
 type NamedArgs struct {
-	Args      []string
-	NotObject int32
-	Unknown   int32
-	Missing   []int32 // by argument; 0 or beyond the end for an optional one
+	Args          []string
+	NotObjectCode int32
+	UnknownCode   int32
+	MissingCodes  []int32 // by argument; 0 or beyond the end for an optional one
 }
 
 // compileNamedArguments compiles named arguments; absent ones are nil.
@@ -168,7 +168,7 @@ func (c *Compiler) compileNamedArguments(
 	}
 	args := make([]Expression, len(raw))
 	for i, v := range raw {
-		if value.IsAbsent(v) {
+		if value.IsOmittedArgument(v) {
 			continue
 		}
 		if args[i], err = c.Compile(v, sc); err != nil {
@@ -181,12 +181,12 @@ func (c *Compiler) compileNamedArguments(
 // ReadNamedArgs reads named arguments without compiling them.
 func ReadNamedArgs(name string, arg value.Value, spec NamedArgs) ([]value.Value, error) {
 	if !value.IsObject(arg) {
-		return nil, servererr.NewCode(spec.NotObject, "%s only supports an object as its argument, not %s", name,
+		return nil, servererr.NewCode(spec.NotObjectCode, "%s only supports an object as its argument, not %s", name,
 			value.TypeName(arg))
 	}
 	out := make([]value.Value, len(spec.Args))
 	for i := range out {
-		out[i] = value.Absent
+		out[i] = value.OmittedArgument
 	}
 next:
 	for key, v := range document.Fields(arg.Value) {
@@ -196,10 +196,10 @@ next:
 				continue next
 			}
 		}
-		return nil, servererr.NewCode(spec.Unknown, "Unrecognized parameter to %s: %s", name, key)
+		return nil, servererr.NewCode(spec.UnknownCode, "Unrecognized parameter to %s: %s", name, key)
 	}
-	for i, code := range spec.Missing {
-		if code != 0 && value.IsAbsent(out[i]) {
+	for i, code := range spec.MissingCodes {
+		if code != 0 && value.IsOmittedArgument(out[i]) {
 			return nil, servererr.NewCode(code, "Missing '%s' parameter to %s", spec.Args[i], name)
 		}
 	}

@@ -36,7 +36,7 @@ func EvalLet(ctx context.Context, l Language, let bson.Raw) (bson.Raw, error) {
 	}
 	var out []document.Field
 	for name := range document.Fields(let) {
-		out = append(out, letField(string(name), sc.Values[sc.slots[string(name)]]))
+		out = append(out, letField(string(name), sc.InitialValues[sc.slots[string(name)]]))
 	}
 	return document.New(out...), nil
 }

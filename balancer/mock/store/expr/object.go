@@ -19,11 +19,11 @@ func mergeObjects(c *Evaluation, args []value.Value) (value.Value, error) {
 
 // compileGetField compiles $getField: {field, input}, or a field name of the current document.
 func (c *Compiler) compileGetField(name string, arg value.Value, sc *Scope) (Expression, error) {
-	raw := []value.Value{arg, value.Absent}
+	raw := []value.Value{arg, value.OmittedArgument}
 	if value.IsObject(arg) && !document.IsExpression(arg.Value) {
 		var err error
-		raw, err = ReadNamedArgs(name, arg, NamedArgs{Args: []string{"field", "input"}, Unknown: 3041701,
-			Missing: []int32{3041702, 3041703}})
+		raw, err = ReadNamedArgs(name, arg, NamedArgs{Args: []string{"field", "input"}, UnknownCode: 3041701,
+			MissingCodes: []int32{3041702, 3041703}})
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (c *Compiler) compileGetField(name string, arg value.Value, sc *Scope) (Exp
 	if slot, ok := sc.slot("CURRENT"); ok {
 		input = variable(slot)
 	}
-	if !value.IsAbsent(raw[1]) {
+	if !value.IsOmittedArgument(raw[1]) {
 		if input, err = c.compileUnfolded(raw[1], sc); err != nil {
 			return nil, err
 		}
@@ -88,10 +88,10 @@ func (c *Compiler) compileFieldName(
 
 // compileSetField compiles $setField and $unsetField.
 func (c *Compiler) compileSetField(name string, arg value.Value, sc *Scope) (Expression, error) {
-	spec := NamedArgs{Args: []string{"field", "input", "value"}, NotObject: 4161100, Unknown: 4161101,
-		Missing: []int32{4161102, 4161109, 4161103}}
+	spec := NamedArgs{Args: []string{"field", "input", "value"}, NotObjectCode: 4161100, UnknownCode: 4161101,
+		MissingCodes: []int32{4161102, 4161109, 4161103}}
 	if name == "$unsetField" {
-		spec.Args, spec.Missing = spec.Args[:2], spec.Missing[:2]
+		spec.Args, spec.MissingCodes = spec.Args[:2], spec.MissingCodes[:2]
 	}
 	raw, err := ReadNamedArgs(name, arg, spec)
 	if err != nil {

@@ -15,14 +15,15 @@ import (
 // once.
 func (c *Compiler) compileRegex(name string, arg value.Value, sc *Scope) (Expression, error) {
 	args, err := c.compileNamedArguments(name, arg, sc, NamedArgs{
-		Args: []string{"input", "regex", "options"}, NotObject: 51103, Unknown: 31024, Missing: []int32{31022, 31023},
+		Args: []string{"input", "regex", "options"}, NotObjectCode: 51103, UnknownCode: 31024,
+		MissingCodes: []int32{31022, 31023},
 	})
 	if err != nil {
 		return nil, err
 	}
 	var constant *regex.Pattern
 	re, isConstant := args[1].(Literal)
-	var options value.Value = value.Absent
+	var options value.Value = value.OmittedArgument
 	if args[2] != nil {
 		o, ok := args[2].(Literal)
 		options, isConstant = value.Value(o), isConstant && ok

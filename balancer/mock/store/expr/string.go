@@ -31,12 +31,14 @@ var namedStringFunctions = map[string]namedFunction{
 	"$ltrim": trimFunction("$ltrim", true, false),
 	"$rtrim": trimFunction("$rtrim", false, true),
 	"$replaceOne": {
-		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, missing: 51749,
-		call: replaceText("$replaceOne", 1),
+		args: []string{"input", "find", "replacement"}, required: 3, notObjectCode: 51751, unknownCode: 51750,
+		missingCode: 51749,
+		call:        replaceText("$replaceOne", 1),
 	},
 	"$replaceAll": {
-		args: []string{"input", "find", "replacement"}, required: 3, notObject: 51751, unknown: 51750, missing: 51749,
-		call: replaceText("$replaceAll", -1),
+		args: []string{"input", "find", "replacement"}, required: 3, notObjectCode: 51751, unknownCode: 51750,
+		missingCode: 51749,
+		call:        replaceText("$replaceAll", -1),
 	},
 }
 
@@ -279,7 +281,7 @@ const whitespace = "\x00\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2
 
 func trimFunction(op string, left, right bool) namedFunction {
 	return namedFunction{
-		args: []string{"input", "chars"}, required: 1, notObject: 50696, unknown: 50694, missing: 50695,
+		args: []string{"input", "chars"}, required: 1, notObjectCode: 50696, unknownCode: 50694, missingCode: 50695,
 		call: func(_ *Evaluation, args []value.Value) (value.Value, error) {
 			if value.IsNullish(args[0]) {
 				return value.Null(), nil
@@ -288,11 +290,11 @@ func trimFunction(op string, left, right bool) namedFunction {
 				return value.Value{}, servererr.NewCode(50699,
 					"%s requires its input to be a string, got %s (of type %s) instead.", op, args[0], value.TypeName(args[0]))
 			}
-			if !value.IsAbsent(args[1]) && value.IsNullish(args[1]) {
+			if !value.IsOmittedArgument(args[1]) && value.IsNullish(args[1]) {
 				return value.Null(), nil
 			}
 			chars := whitespace
-			if !value.IsAbsent(args[1]) {
+			if !value.IsOmittedArgument(args[1]) {
 				if !value.IsString(args[1]) {
 					return value.Value{}, servererr.NewCode(50700,
 						"%s requires 'chars' to be a string, got %s (of type %s) instead.", op, args[1], value.TypeName(args[1]))

@@ -7,16 +7,16 @@ import (
 )
 
 // switchBranch is a branch of $switch.
-type switchBranch struct{ condition, result operand }
+type switchBranch struct{ condition, result switchOperand }
 
-// operand is a compiled case or result, with the error of its constant folding, which
+// switchOperand is a compiled case or result, with the error of its constant folding, which
 // is dropped if the branch is eliminated.
-type operand struct {
+type switchOperand struct {
 	Expression
 	constantErr error
 }
 
-func (c *Compiler) compileOperand(v value.Value, sc *Scope) (o operand, err error) {
+func (c *Compiler) compileSwitchOperand(v value.Value, sc *Scope) (o switchOperand, err error) {
 	apart := *sc
 	apart.deferredErr = new(error)
 	o.Expression, err = c.Compile(v, &apart)
@@ -26,7 +26,7 @@ func (c *Compiler) compileOperand(v value.Value, sc *Scope) (o operand, err erro
 
 func (c *Compiler) compileSwitch(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := ReadNamedArgs(name, arg,
-		NamedArgs{Args: []string{"branches", "default"}, NotObject: 40060, Unknown: 40067})
+		NamedArgs{Args: []string{"branches", "default"}, NotObjectCode: 40060, UnknownCode: 40067})
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (c *Compiler) compileSwitch(name string, arg value.Value, sc *Scope) (Expre
 		return nil, err
 	}
 	var otherwise Expression
-	if !value.IsAbsent(raw[1]) {
+	if !value.IsOmittedArgument(raw[1]) {
 		if otherwise, err = c.Compile(raw[1], sc); err != nil {
 			return nil, err
 		}
@@ -65,22 +65,22 @@ func (c *Compiler) compileSwitch(name string, arg value.Value, sc *Scope) (Expre
 }
 
 func (c *Compiler) compileBranches(list value.Value, sc *Scope) ([]switchBranch, error) {
-	if !value.IsAbsent(list) && !value.IsArray(list) {
+	if !value.IsOmittedArgument(list) && !value.IsArray(list) {
 		return nil, servererr.NewCode(40061, "$switch expected an array for 'branches', found: %s", value.TypeName(list))
 	}
 	var branches []switchBranch
 	for _, v := range document.Fields(list.Value) {
 		raw, err := ReadNamedArgs("$switch", v, NamedArgs{
-			Args: []string{"case", "then"}, NotObject: 40062, Unknown: 40063, Missing: []int32{40064, 40065},
+			Args: []string{"case", "then"}, NotObjectCode: 40062, UnknownCode: 40063, MissingCodes: []int32{40064, 40065},
 		})
 		if err != nil {
 			return nil, err
 		}
 		var b switchBranch
-		if b.condition, err = c.compileOperand(raw[0], sc); err != nil {
+		if b.condition, err = c.compileSwitchOperand(raw[0], sc); err != nil {
 			return nil, err
 		}
-		if b.result, err = c.compileOperand(raw[1], sc); err != nil {
+		if b.result, err = c.compileSwitchOperand(raw[1], sc); err != nil {
 			return nil, err
 		}
 		branches = append(branches, b)

@@ -127,7 +127,7 @@ func anyElement(v value.Value, m *MatchState, ok func(value.Value) bool) bool {
 	i := 0
 	for _, e := range document.Fields(v.Value) {
 		if m.charge(0) && ok(e) {
-			m.Index = i
+			m.ElementIndex = i
 			return true
 		}
 		i++

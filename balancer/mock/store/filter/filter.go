@@ -56,10 +56,10 @@ type MatchState struct {
 	// Evaluation evaluates expressions; nil until an expression needs it.
 	Evaluation *expr.Evaluation
 	Filter     *Filter
-	// Index is the index, in the outermost array, of the element that made the last array predicate
+	// ElementIndex is the index, in the outermost array, of the element that made the last array predicate
 	// true; -1 if there is none. Updates with the positional operator use it.
-	Index int
-	Err   error
+	ElementIndex int
+	Err          error
 	// Meter is charged for matching. It is nil if there is no limit or if Evaluation has the meter.
 	Meter  *quota.Meter
 	finder paths.Finder // of the document's fields
@@ -145,12 +145,12 @@ func (f *Filter) TestMetered(w *quota.Meter, doc []byte) (bool, error) {
 	if f == nil {
 		return true, w.Charge(1)
 	}
-	return f.test(&MatchState{Meter: w, Filter: f, Index: -1}, doc)
+	return f.test(&MatchState{Meter: w, Filter: f, ElementIndex: -1}, doc)
 }
 
 // TestInEvaluation matches within an evaluation in progress and uses its variables.
 func (f *Filter) TestInEvaluation(ctx *expr.Evaluation, doc []byte) (bool, error) {
-	return f.test(&MatchState{Evaluation: ctx, Filter: f, Index: -1}, doc)
+	return f.test(&MatchState{Evaluation: ctx, Filter: f, ElementIndex: -1}, doc)
 }
 
 func (f *Filter) test(m *MatchState, doc []byte) (bool, error) {
@@ -167,9 +167,9 @@ func (f *Filter) Position(w *quota.Meter, doc bson.Raw) (int, bool) {
 	if f == nil {
 		return 0, false
 	}
-	m := MatchState{Meter: w, Filter: f, Index: -1}
+	m := MatchState{Meter: w, Filter: f, ElementIndex: -1}
 	ok := f.root.Match(doc, &m)
-	return m.Index, ok && m.Err == nil && m.Index >= 0
+	return m.ElementIndex, ok && m.Err == nil && m.ElementIndex >= 0
 }
 
 // Equality returns the value that matching documents must have at path, if the filter requires one: by
@@ -299,7 +299,7 @@ func (n *pathNode) Match(doc []byte, m *MatchState) bool {
 			return false
 		}
 		if matches = true; index >= 0 {
-			m.Index = index
+			m.ElementIndex = index
 		}
 		return true
 	})

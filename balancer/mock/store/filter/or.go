@@ -68,10 +68,10 @@ func (n *orNode) Match(doc []byte, m *MatchState) bool {
 	if len(n.branches) == 1 {
 		return n.branches[0].Match(doc, m)
 	}
-	before := m.Index
+	before := m.ElementIndex
 	for i := range n.candidates(doc, m) {
 		ok := m.charge(0) && n.branches[i].Match(doc, m)
-		m.Index = before
+		m.ElementIndex = before
 		if ok {
 			return true
 		}
@@ -105,9 +105,9 @@ func (n *orNode) candidates(doc []byte, m *MatchState) func(yield func(int) bool
 type norNode struct{ or *orNode }
 
 func (n norNode) Match(doc []byte, m *MatchState) bool {
-	before := m.Index
+	before := m.ElementIndex
 	ok := !n.or.Match(doc, m)
-	m.Index = before
+	m.ElementIndex = before
 	return ok
 }
 
@@ -148,7 +148,7 @@ func (n *allValuesNode) Match(doc []byte, m *MatchState) bool {
 			return false
 		}
 		if met[key] = true; index >= 0 {
-			m.Index = index
+			m.ElementIndex = index
 		}
 		return len(met) == len(n.encoded)
 	})

@@ -54,7 +54,7 @@ func electronicSeries(n int) granularity {
 }
 
 func newGranularity(v value.Value) (granularity, error) {
-	if value.IsAbsent(v) {
+	if value.IsOmittedArgument(v) {
 		return nil, nil
 	}
 	if !value.IsString(v) {

@@ -99,7 +99,7 @@ func (p *Pipeline) Transform(ctx context.Context, in iter.Seq2[bson.Raw, error])
 func (p *Pipeline) newExecution(ctx context.Context) *execution {
 	return &execution{
 		env:   &p.env,
-		vars:  p.scope.Values,
+		vars:  p.scope.InitialValues,
 		now:   currentTime(&p.env),
 		meter: quota.New(ctx),
 		joins: newJoinCache(),

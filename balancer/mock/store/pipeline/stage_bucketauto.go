@@ -16,8 +16,8 @@ import (
 // size. Equal values stay in the same bucket.
 func (c *compiler) compileBucketAuto(name string, arg value.Value) (stage, error) {
 	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
-		Args: []string{"groupBy", "buckets", "output", "granularity"}, NotObject: 40240, Unknown: 40245,
-		Missing: []int32{40246, 40246},
+		Args: []string{"groupBy", "buckets", "output", "granularity"}, NotObjectCode: 40240, UnknownCode: 40245,
+		MissingCodes: []int32{40246, 40246},
 	})
 	if err != nil {
 		return nil, err

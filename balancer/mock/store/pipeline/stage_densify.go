@@ -30,8 +30,8 @@ type densifyStage struct {
 
 func (c *compiler) compileDensify(name string, arg value.Value) (stage, error) {
 	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
-		Args: []string{"field", "range", "partitionByFields"}, NotObject: 5733402, Unknown: 40415,
-		Missing: []int32{40414, 40414},
+		Args: []string{"field", "range", "partitionByFields"}, NotObjectCode: 5733402, UnknownCode: 40415,
+		MissingCodes: []int32{40414, 40414},
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (c *compiler) compileDensify(name string, arg value.Value) (stage, error) {
 	if s.field, err = paths.Parse(value.TextAt(raw[0].Value)); err != nil {
 		return nil, err
 	}
-	if !value.IsAbsent(raw[2]) {
+	if !value.IsOmittedArgument(raw[2]) {
 		for _, v := range document.Fields(raw[2].Value) {
 			path, err := paths.Parse(value.TextAt(v.Value))
 			if err != nil {
@@ -59,7 +59,7 @@ func (c *compiler) compileDensify(name string, arg value.Value) (stage, error) {
 
 func (s *densifyStage) parseRange(v value.Value) error {
 	raw, err := expr.ReadNamedArgs("$densify.range", v, expr.NamedArgs{
-		Args: []string{"step", "bounds", "unit"}, NotObject: 14, Unknown: 40415, Missing: []int32{40414, 40414},
+		Args: []string{"step", "bounds", "unit"}, NotObjectCode: 14, UnknownCode: 40415, MissingCodes: []int32{40414, 40414},
 	})
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *densifyStage) parseRange(v value.Value) error {
 	if !value.IsNumber(s.step) || value.ToDouble(s.step) <= 0 {
 		return servererr.NewCode(5733401, "the step parameter in a range statement must be a strictly positive numeric value")
 	}
-	if !value.IsAbsent(raw[2]) {
+	if !value.IsOmittedArgument(raw[2]) {
 		u, _, err := expr.ParseUnit(raw[2], "$densify", 14)
 		if err != nil {
 			return err

@@ -30,8 +30,8 @@ type fillOutput struct {
 
 func (c *compiler) compileFill(name string, arg value.Value) (stage, error) {
 	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
-		Args: []string{"sortBy", "partitionBy", "partitionByFields", "output"}, NotObject: 9, Unknown: 40415,
-		Missing: []int32{0, 0, 0, 40414},
+		Args: []string{"sortBy", "partitionBy", "partitionByFields", "output"}, NotObjectCode: 9, UnknownCode: 40415,
+		MissingCodes: []int32{0, 0, 0, 40414},
 	})
 	if err != nil {
 		return nil, err
@@ -47,20 +47,20 @@ func (c *compiler) compileFill(name string, arg value.Value) (stage, error) {
 		return nil, servererr.NewCode(6050203, "The output field in '$fill' must contain an object with at least one element")
 	}
 	s := &fillStage{}
-	if !value.IsAbsent(raw[0]) {
+	if !value.IsOmittedArgument(raw[0]) {
 		if s.order, err = order.Compile(raw[0].Value); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case !value.IsAbsent(raw[1]) && !value.IsAbsent(raw[2]):
+	case !value.IsOmittedArgument(raw[1]) && !value.IsOmittedArgument(raw[2]):
 		return nil, servererr.NewCode(6050204,
 			"Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'")
-	case !value.IsAbsent(raw[1]):
+	case !value.IsOmittedArgument(raw[1]):
 		if s.partition, err = expr.Compile(raw[1], c.scope); err != nil {
 			return nil, err
 		}
-	case !value.IsAbsent(raw[2]):
+	case !value.IsOmittedArgument(raw[2]):
 		var list expr.Array
 		for _, v := range document.Fields(raw[2].Value) {
 			path, err := paths.Parse(value.TextAt(v.Value))
@@ -90,7 +90,7 @@ type typedOption struct {
 // checkOptionTypes rejects options of a stage that have the wrong type.
 func checkOptionTypes(stage string, raw []value.Value, options []typedOption) error {
 	for i, o := range options {
-		if !value.IsAbsent(raw[i]) && o.types != nil && !slices.Contains(o.types, raw[i].Type) {
+		if !value.IsOmittedArgument(raw[i]) && o.types != nil && !slices.Contains(o.types, raw[i].Type) {
 			return servererr.TypeMismatch("BSON field '%s.%s' is the wrong type '%s', expected type '%s'", stage, o.name,
 				value.TypeName(raw[i]), value.TypeName(value.Value{Type: o.types[0]}))
 		}
@@ -103,15 +103,15 @@ func (c *compiler) compileFillOutput(name string, v value.Value, sortedByOne boo
 		return o, err
 	}
 	raw, err := expr.ReadNamedArgs("$fill", v,
-		expr.NamedArgs{Args: []string{"value", "method"}, NotObject: 9, Unknown: 40415})
+		expr.NamedArgs{Args: []string{"value", "method"}, NotObjectCode: 9, UnknownCode: 40415})
 	if err != nil {
 		return o, err
 	}
-	if value.IsAbsent(raw[0]) == value.IsAbsent(raw[1]) {
+	if value.IsOmittedArgument(raw[0]) == value.IsOmittedArgument(raw[1]) {
 		return o, servererr.NewCode(6050202,
 			"Each fill output specification must have exactly one of 'method' or 'value' fields")
 	}
-	if !value.IsAbsent(raw[0]) {
+	if !value.IsOmittedArgument(raw[0]) {
 		o.value, err = expr.Compile(raw[0], c.scope)
 		return o, err
 	}
@@ -153,7 +153,7 @@ func (s *fillStage) run(r *execution, in quota.Docs) quota.Docs {
 func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(bson.Raw, error) bool) bool {
 	filled := make([]fillState, len(s.outputs))
 	for i, o := range s.outputs {
-		filled[i] = fillState{output: o, sortOrder: s.order, part: part, lastIndex: -1}
+		filled[i] = fillState{output: o, sortOrder: s.order, part: part, lastValueIndex: -1}
 	}
 	for i, doc := range part {
 		err := ctx.Meter.ChargeBytes(len(doc))
@@ -175,12 +175,12 @@ func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(b
 
 // fillState is the state of one $fill output within a partition.
 type fillState struct {
-	output    fillOutput
-	sortOrder *order.Sort
-	part      []bson.Raw // in sort order
-	lastIndex int        // the index of the last document with a value; -1 for none
-	nextIndex int        // the index of the next document with a value, once searched
-	line      linearCheck
+	output         fillOutput
+	sortOrder      *order.Sort
+	part           []bson.Raw // in sort order
+	lastValueIndex int        // the index of the last document with a value; -1 for none
+	nextValueIndex int        // the index of the next document with a value, once searched
+	line           linearCheck
 }
 
 // fill returns a document with the missing value of its output filled in.
@@ -194,16 +194,16 @@ func (f *fillState) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, e
 	v := paths.LookupPath(f.part[i], f.output.path)
 	switch {
 	case !value.IsNullish(v):
-		f.lastIndex = i
+		f.lastValueIndex = i
 		return doc, f.line.checkValue(linear, v)
 	case f.output.value != nil:
 		ctx.Root = value.Object(doc)
 		fill, err := f.output.value.Eval(ctx)
 		return setPath(doc, f.output.path, fill), err
-	case f.lastIndex < 0:
+	case f.lastValueIndex < 0:
 		return setPath(doc, f.output.path, value.Null()), nil
 	case !linear:
-		return setPath(doc, f.output.path, paths.LookupPath(f.part[f.lastIndex], f.output.path)), nil
+		return setPath(doc, f.output.path, paths.LookupPath(f.part[f.lastValueIndex], f.output.path)), nil
 	}
 	v, err := f.interpolate(ctx.Meter, i)
 	return setPath(doc, f.output.path, v), err
@@ -212,45 +212,45 @@ func (f *fillState) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, e
 // interpolate returns the linear interpolation between the values around index i; null after
 // the last one.
 func (f *fillState) interpolate(w *quota.Meter, i int) (value.Value, error) {
-	for f.nextIndex = max(f.nextIndex, i+1); f.nextIndex < len(f.part); f.nextIndex++ {
+	for f.nextValueIndex = max(f.nextValueIndex, i+1); f.nextValueIndex < len(f.part); f.nextValueIndex++ {
 		if err := w.Charge(1); err != nil {
 			return value.Value{}, err
 		}
-		if !value.IsNullish(paths.LookupPath(f.part[f.nextIndex], f.output.path)) {
+		if !value.IsNullish(paths.LookupPath(f.part[f.nextValueIndex], f.output.path)) {
 			break
 		}
 	}
-	if f.nextIndex == len(f.part) {
+	if f.nextValueIndex == len(f.part) {
 		return value.Null(), nil
 	}
-	end := paths.LookupPath(f.part[f.nextIndex], f.output.path)
+	end := paths.LookupPath(f.part[f.nextValueIndex], f.output.path)
 	if err := f.line.checkValue(true, end); err != nil {
 		return value.Value{}, err
 	}
 	var at [3]float64
-	for k, doc := range []bson.Raw{f.part[f.lastIndex], f.part[i], f.part[f.nextIndex]} {
+	for k, doc := range []bson.Raw{f.part[f.lastValueIndex], f.part[i], f.part[f.nextValueIndex]} {
 		var err error
 		if at[k], err = sortKeyAsNumber(f.sortOrder, doc); err != nil {
 			return value.Value{}, err
 		}
 	}
-	y0, y1 := value.ToDouble(paths.LookupPath(f.part[f.lastIndex], f.output.path)), value.ToDouble(end)
+	y0, y1 := value.ToDouble(paths.LookupPath(f.part[f.lastValueIndex], f.output.path)), value.ToDouble(end)
 	return value.Double(y0 + (y1-y0)*(at[1]-at[0])/(at[2]-at[0])), nil
 }
 
 // linearCheck checks the documents that an interpolation uses, in order.
 type linearCheck struct {
-	started  bool
-	position float64 // sort key of the last document
+	started     bool
+	lastSortKey float64 // sort key of the last document
 }
 
 // checkNext rejects a document with the same sort key as the previous one.
 func (l *linearCheck) checkNext(order *order.Sort, doc bson.Raw) error {
 	place, err := sortKeyAsNumber(order, doc)
-	if err == nil && l.started && place == l.position {
+	if err == nil && l.started && place == l.lastSortKey {
 		err = servererr.NewCode(6050106, "There can be no repeated values in the sort field")
 	}
-	l.started, l.position = true, place
+	l.started, l.lastSortKey = true, place
 	return err
 }
 

@@ -247,7 +247,7 @@ func newSortStage(s *order.Sort) stage {
 }
 
 func (c *compiler) compileBucketOutput(v value.Value, code int32) ([]groupField, error) {
-	if value.IsAbsent(v) {
+	if value.IsOmittedArgument(v) {
 		return defaultBucketOutput(), nil
 	}
 	if !value.IsObject(v) {
@@ -283,8 +283,8 @@ func (c *compiler) compileGroupKey(v value.Value) (expr.Expression, error) {
 
 func (c *compiler) compileBucket(name string, arg value.Value) (stage, error) {
 	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
-		Args: []string{"groupBy", "boundaries", "default", "output"}, NotObject: 40201, Unknown: 40197,
-		Missing: []int32{40198, 40198},
+		Args: []string{"groupBy", "boundaries", "default", "output"}, NotObjectCode: 40201, UnknownCode: 40197,
+		MissingCodes: []int32{40198, 40198},
 	})
 	if err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func (c *compiler) compileBucket(name string, arg value.Value) (stage, error) {
 		}
 	}
 	other := raw[2]
-	if !value.IsAbsent(other) {
+	if !value.IsOmittedArgument(other) {
 		vs, err := c.evalConstants(document.Array([]value.Value{other}), 40195)
 		if err != nil {
 			return nil, err
@@ -353,7 +353,7 @@ func (c *compiler) compileBucket(name string, arg value.Value) (stage, error) {
 		switch {
 		case i > 0 && i < len(bounds):
 			return bounds[i-1], nil
-		case value.IsAbsent(other):
+		case value.IsOmittedArgument(other):
 			return value.Value{}, servererr.NewCode(40066,
 				"$switch could not find a matching branch for an input, and no default was specified.")
 		}

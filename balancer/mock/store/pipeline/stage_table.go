@@ -91,5 +91,7 @@ func StageNames() []string {
 		slices.Collect(maps.Keys(sourceStages)))
 }
 
-// ComputedStageNames returns the sorted names of the stages that this package implements.
-func ComputedStageNames() []string { return slices.Sorted(maps.Keys((&compiler{}).stageCompilers())) }
+// ImplementedStageNames returns the sorted names of the stages that this package implements.
+func ImplementedStageNames() []string {
+	return slices.Sorted(maps.Keys((&compiler{}).stageCompilers()))
+}

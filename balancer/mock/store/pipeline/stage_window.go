@@ -45,18 +45,19 @@ type window struct {
 
 func (c *compiler) compileSetWindowFields(name string, arg value.Value) (stage, error) {
 	raw, err := expr.ReadNamedArgs(name, arg, expr.NamedArgs{
-		Args: []string{"partitionBy", "sortBy", "output"}, NotObject: 9, Unknown: 40415, Missing: []int32{0, 0, 40414},
+		Args: []string{"partitionBy", "sortBy", "output"}, NotObjectCode: 9, UnknownCode: 40415,
+		MissingCodes: []int32{0, 0, 40414},
 	})
 	if err != nil {
 		return nil, err
 	}
 	s := &windowStage{}
-	if !value.IsAbsent(raw[0]) {
+	if !value.IsOmittedArgument(raw[0]) {
 		if s.partition, err = expr.Compile(raw[0], c.scope); err != nil {
 			return nil, err
 		}
 	}
-	if !value.IsAbsent(raw[1]) {
+	if !value.IsOmittedArgument(raw[1]) {
 		if !value.IsObject(raw[1]) {
 			return nil, servererr.TypeMismatch(
 				"BSON field '$setWindowFields.sortBy' is the wrong type '%s', expected type 'object'",

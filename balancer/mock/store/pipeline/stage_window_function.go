@@ -86,9 +86,10 @@ func evalEach(ctx *expr.Evaluation, e expr.Expression, part []bson.Raw) ([]value
 }
 
 func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ window) (windowEvaluator, error) {
-	raw, err := expr.ReadNamedArgs("$shift", arg, expr.NamedArgs{Args: []string{"output", "by", "default"}, NotObject: 9,
-		Unknown: 9,
-		Missing: []int32{9, 9}})
+	raw, err := expr.ReadNamedArgs("$shift", arg, expr.NamedArgs{Args: []string{"output", "by", "default"},
+		NotObjectCode: 9,
+		UnknownCode:   9,
+		MissingCodes:  []int32{9, 9}})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func shiftFunction(c *compiler, s *windowStage, _ string, arg value.Value, _ win
 		return nil, err
 	}
 	var other expr.Expression = expr.Literal(value.Null())
-	if !value.IsAbsent(raw[2]) {
+	if !value.IsOmittedArgument(raw[2]) {
 		if other, err = expr.Compile(raw[2], c.scope); err != nil {
 			return nil, err
 		}
@@ -163,7 +164,7 @@ func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value,
 			if err := line.checkNext(s.order, part[i]); err != nil {
 				return nil, err
 			}
-			places[i] = line.position
+			places[i] = line.lastSortKey
 			if value.IsNullish(v) {
 				continue
 			}
@@ -186,8 +187,9 @@ func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value,
 // slopeFunction compiles $derivative, the slope between the ends of a window, and $integral, the area
 // under the line through the points of a window.
 func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error) {
-	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "unit"}, NotObject: 9, Unknown: 40415,
-		Missing: []int32{40414}})
+	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "unit"}, NotObjectCode: 9,
+		UnknownCode:  40415,
+		MissingCodes: []int32{40414}})
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +200,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 		return nil, servererr.FailedToParse("$derivative requires explicit window bounds")
 	}
 	unit := 0.0 // in milliseconds, if the sort key is a date
-	if !value.IsAbsent(raw[1]) {
+	if !value.IsOmittedArgument(raw[1]) {
 		u, _, err := expr.ParseUnit(raw[1], op, 9)
 		if err != nil {
 			return nil, err
@@ -311,21 +313,22 @@ func (i *integral) Result(*quota.Meter) value.Value {
 }
 
 func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Value, _ window) (windowEvaluator, error) {
-	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "N", "alpha"}, NotObject: 9, Unknown: 9,
-		Missing: []int32{9}})
+	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "N", "alpha"}, NotObjectCode: 9,
+		UnknownCode:  9,
+		MissingCodes: []int32{9}})
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case s.order == nil:
 		return nil, servererr.FailedToParse("$expMovingAvg requires an explicit 'sortBy'")
-	case value.IsAbsent(raw[1]) == value.IsAbsent(raw[2]):
+	case value.IsOmittedArgument(raw[1]) == value.IsOmittedArgument(raw[2]):
 		return nil, servererr.FailedToParse(
 			"$expMovingAvg sub object must have exactly two fields: an 'input' field, and either an " +
 				"'N' field or an 'alpha' field")
 	}
 	alpha := value.ToDecimal(raw[2])
-	if !value.IsAbsent(raw[1]) {
+	if !value.IsOmittedArgument(raw[1]) {
 		n, ok := value.WholeInteger(raw[1])
 		if !ok || n <= 0 {
 			return nil, servererr.FailedToParse("'N' field must be a positive integer, but found %s", raw[1])

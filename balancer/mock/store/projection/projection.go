@@ -288,7 +288,7 @@ func firstMatchingElement(
 		return value.Value{}, nil
 	}
 	for _, e := range ctx.Meter.Fields(v.Value) {
-		m := &filter.MatchState{Evaluation: ctx, Filter: &filter.Filter{Scope: sc}, Index: -1}
+		m := &filter.MatchState{Evaluation: ctx, Filter: &filter.Filter{Scope: sc}, ElementIndex: -1}
 		ok := test.Test(document.Array([]value.Value{e}), m)
 		if m.Err != nil {
 			return value.Value{}, m.Err

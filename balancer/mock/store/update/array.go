@@ -188,7 +188,7 @@ func makePullAll(_ string, arg value.Value) (modifier, error) {
 func (u *Update) makePull(path string, arg value.Value) (modifier, error) {
 	c := &filter.Compiler{Scope: &expr.Scope{Language: u.options.Language}, InUpdate: true}
 	m := func(w *quota.Meter) *filter.MatchState {
-		return &filter.MatchState{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
+		return &filter.MatchState{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, ElementIndex: -1}
 	}
 	name, _, ok := "", value.Value{}, false
 	if value.IsObject(arg) {

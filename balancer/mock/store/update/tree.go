@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// maxPadding is the maximum number of nulls that an update adds to an array to reach an index beyond its
+// maxPaddingNulls is the maximum number of nulls that an update adds to an array to reach an index beyond its
 // end.
-const maxPadding = 1_500_000
+const maxPaddingNulls = 1_500_000
 
 // node is a document, array or value being changed. Unchanged parts stay encoded.
 type node struct {
@@ -154,8 +154,8 @@ func (n *node) createPath(w *quota.Meter, path []string, v value.Value) error {
 	if !ok {
 		return notViableErr(path[0], n)
 	}
-	if at-len(n.children) > maxPadding {
-		return servererr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
+	if at-len(n.children) > maxPaddingNulls {
+		return servererr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPaddingNulls)
 	}
 	for len(n.children) < at {
 		n.children = append(n.children, &node{v: value.Null()})

@@ -19,15 +19,15 @@ import (
 // omitted when a document is built.
 type Value = bson.RawValue
 
-// Absent marks an optional argument that was not given. Some operators treat it differently from an
+// OmittedArgument marks an optional argument that was not given. Some operators treat it differently from an
 // argument that evaluates to missing.
-var Absent = Value{Type: 0xf0}
+var OmittedArgument = Value{Type: 0xf0}
 
-// IsAbsent reports whether an optional argument was not given.
-func IsAbsent(v Value) bool { return v.Type == Absent.Type }
+// IsOmittedArgument reports whether an optional argument was not given.
+func IsOmittedArgument(v Value) bool { return v.Type == OmittedArgument.Type }
 
 // IsMissing reports whether the value is missing or Absent.
-func IsMissing(v Value) bool { return v.Type == 0 || v.Type == Absent.Type }
+func IsMissing(v Value) bool { return v.Type == 0 || v.Type == OmittedArgument.Type }
 
 // IsNullish reports whether the value is null, undefined or missing.
 func IsNullish(v Value) bool {

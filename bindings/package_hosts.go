@@ -14,8 +14,8 @@ import (
 	"shardsh/bindings/write"
 )
 
-// makeHosts creates and connects the packages that define the shell's objects.
-func (s *Shell) makeHosts() {
+// makePackageHosts creates and connects the packages that define the shell's objects.
+func (s *Shell) makePackageHosts() {
 	maxTime := func() int64 { return s.settings.MaxTimeMS }
 	cursors := &cursor.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display,
@@ -46,6 +46,6 @@ func (s *Shell) makeHosts() {
 		ValueOf: func(name string) goja.Value { return s.completer.ValueOf(name) },
 	}
 	s.prompt = &console.Prompt{
-		JS: s.JS, Deployment: s.cfg.Deployment, Mode: s.cfg.Mode, SetName: s.cfg.SetName, DB: s.current.ServerDatabase,
+		JS: s.JS, Deployment: s.cfg.Deployment, Mode: s.cfg.PromptMode, SetName: s.cfg.SetName, DB: s.current.ServerDatabase,
 	}
 }

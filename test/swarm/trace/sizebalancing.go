@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// CheckSizes checks S6: a move that evens out sizes reduces the difference between two shards and does
+// CheckSizeBalancing checks S6: a move that evens out sizes reduces the difference between two shards and does
 // not reverse it. The donor owns at least three chunk sizes more than the recipient, and the move is at
 // most a third larger than a chunk.
-func CheckSizes(t Trace) (found []Violation) {
+func CheckSizeBalancing(t Trace) (found []Violation) {
 	began, changed := map[migration]Event{}, map[string]bool{}
 	in := false
 	for _, e := range t {

@@ -19,16 +19,16 @@ const (
 
 // CountOperations counts, for a time, the operations of each shard on collections.
 func CountOperations(ctx context.Context, c interface {
-	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
+	OperationCounts(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
 }, clock pace.Clock, d time.Duration, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
-	before, err := c.Operations(ctx, namespaces)
+	before, err := c.OperationCounts(ctx, namespaces)
 	if err != nil {
 		return nil, err
 	}
 	if err := clock.Sleep(ctx, cmp.Or(d, defaultOpsInterval)); err != nil {
 		return nil, err
 	}
-	after, err := c.Operations(ctx, namespaces)
+	after, err := c.OperationCounts(ctx, namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (r *run) readOperations(ctx context.Context, chosen []policy.Migration) map
 	for _, m := range chosen {
 		names = append(names, m.Namespace)
 	}
-	load, err := r.cluster.Operations(ctx, names)
+	load, err := r.cluster.OperationCounts(ctx, names)
 	if err != nil {
 		return nil // the order of choice is kept
 	}

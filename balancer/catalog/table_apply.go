@@ -83,11 +83,11 @@ func dropOverlapped(changed []Chunk) []Chunk {
 
 // tableUpdate is the state of one Apply.
 type tableUpdate struct {
-	old     *RoutingTable
-	writer  tableWriter   // its blocks are the added ones
-	groups  []*blockGroup // of the new table
-	removed []*block
-	inPlace bool // all bounds and positions are as before
+	old        *RoutingTable
+	writer     tableWriter   // its blocks are the added ones
+	groups     []*blockGroup // of the new table
+	removed    []*block
+	sameBounds bool // all bounds and positions are as before
 }
 
 // keepsBounds reports whether every changed chunk has the bounds of an existing chunk, including types.
@@ -109,7 +109,7 @@ func (u *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 		layout: u.old.layout, shards: u.writer.shards, groups: u.groups,
 		groupMins: u.old.groupMins, starts: u.old.starts,
 	}
-	if !u.inPlace {
+	if !u.sameBounds {
 		t.indexGroups()
 	}
 	u.updateTotals(t)

@@ -6,13 +6,13 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ActionKind is the kind of a streaming action.
-type ActionKind uint8
+// StreamActionKind is the kind of a streaming action.
+type StreamActionKind uint8
 
 // The actions of the secondary thread (rules/02-defragmentation-and-merging §1.1).
 const (
 	// MergeRange merges the chunks that exactly cover [Min, Max) on Shard.
-	MergeRange ActionKind = iota
+	MergeRange StreamActionKind = iota
 	// MeasureRange estimates the bytes of [Min, Max) on Shard, up to MaxBytes.
 	MeasureRange
 	// MergeAll merges all chunks on Shard that can be merged.
@@ -20,11 +20,13 @@ const (
 )
 
 // String returns the action as the server names it.
-func (k ActionKind) String() string { return [...]string{"merge", "dataSize", "mergeAllOnShard"}[k] }
+func (k StreamActionKind) String() string {
+	return [...]string{"merge", "dataSize", "mergeAllOnShard"}[k]
+}
 
 // StreamAction is one command of the secondary thread. It is never a migration.
 type StreamAction struct {
-	Kind      ActionKind
+	Kind      StreamActionKind
 	Namespace string
 	UUID      bson.Binary
 	Shard     catalog.ShardID
@@ -38,10 +40,10 @@ type StreamAction struct {
 	round     int  // the round of the auto-merger
 }
 
-// ActionResult is the result of an action.
-type ActionResult struct {
-	Err        error
-	Size       int64 // MeasureRange: the measured bytes
-	MaxReached bool  // MeasureRange: the size is more than MaxBytes
-	Merged     int   // MergeAll: the number of chunks that were merged
+// StreamActionResult is the result of an action.
+type StreamActionResult struct {
+	Err           error
+	MeasuredBytes int64 // MeasureRange: the measured bytes
+	MaxReached    bool  // MeasureRange: the size is more than MaxBytes
+	MergedChunks  int   // MergeAll: the number of chunks that were merged
 }

@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// NodeTable draws rows of objects as console.table does.
-func (d *Display) NodeTable(v goja.Value) string {
+// ConsoleTable draws rows of objects as console.table does.
+func (d *Display) ConsoleTable(v goja.Value) string {
 	rows, ok := v.(*goja.Object)
 	if !ok {
 		return d.PrintedText(v)

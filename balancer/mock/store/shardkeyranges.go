@@ -32,7 +32,7 @@ func ShardKeyRanges(f *filter.Filter, key bson.Raw) ([]ShardKeyRange, bool) {
 	for name, v := range document.Fields(key) {
 		b := everyValue
 		field := indexField{name: string(name), hashed: value.IsString(v)}
-		if slices.ContainsFunc(clauses, func(c filter.Clause) bool { return c.Path == field.name && hasManyValues(c) }) {
+		if slices.ContainsFunc(clauses, func(c filter.Clause) bool { return c.Path == field.name && hasTooManyValues(c) }) {
 			return nil, false
 		}
 		field.narrowBounds(&b, clauses, make([]bool, len(clauses)), false)
