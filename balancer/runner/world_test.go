@@ -174,7 +174,7 @@ func (f *free) Sizes(ctx context.Context, namespaces []string) (map[string]map[c
 	return f.steps.Sizes(ctx, namespaces)
 }
 
-func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
+func (f *free) OperationCounts(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	return f.steps.OperationCounts(ctx, namespaces)
 }
 

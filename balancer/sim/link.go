@@ -88,7 +88,8 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 	costs.Bandwidth, costs.MoveOverhead = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.MoveOverhead, costs.MoveOverhead)
 	took := costs.MoveTime(bytes)
 	if l.DurationSpread > 0 {
-		took = time.Duration(float64(took) * math.Exp(l.DurationSpread*c.links.rand.NormFloat64()-l.DurationSpread*l.DurationSpread/2))
+		took = time.Duration(float64(took) * math.Exp(l.DurationSpread*c.links.rand.NormFloat64()-
+			l.DurationSpread*l.DurationSpread/2))
 	}
 	switch {
 	case !l.failures.sample(l.FailureShare):
