@@ -218,12 +218,17 @@ func (l *Lease) renewTimeout() time.Duration { return l.options.Duration * 2 / 3
 // have taken the lease.
 func (l *Lease) renewedRecently() bool { return l.age() < l.options.Duration/2 }
 
-// age returns the time since the newest renewal by a majority was requested. The monotonic clock stops
-// while a machine sleeps, and the wall clock may be set, so the larger of the two durations is used.
+// age returns the time since the newest renewal by a majority was requested.
 func (l *Lease) age() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return max(time.Since(l.renewedAt), time.Now().Round(0).Sub(l.renewedAt.Round(0)))
+	return elapsedSince(l.renewedAt)
+}
+
+// elapsedSince returns the time since a time. The monotonic clock stops while a machine sleeps, and the
+// wall clock may be set, so the larger of the two durations is used.
+func elapsedSince(t time.Time) time.Duration {
+	return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0)))
 }
 
 func (l *Lease) renew(ctx context.Context, leases *mongo.Collection) error {

@@ -33,9 +33,10 @@ func releaseContext(ctx context.Context) (context.Context, context.CancelFunc) {
 func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, release func(context.Context) error) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
+	renewedAt := time.Now().Add(-l.age())
 	go func() {
 		defer close(done)
-		lose(renewLoop(held, l.options.Duration, l.renewWithMajority, l.cancelIfUncertain))
+		lose(renewLoop(held, renewedAt, l.options.Duration, l.renewWithMajority, l.cancelIfUncertain))
 	}()
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
@@ -46,14 +47,13 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, release fu
 	}
 }
 
-// renewLoop renews the lease three times per lease duration. It calls onUncertain when renewals have failed
-// for so long that the lease may have expired. It does not compare clocks: the lease lasts at least its
-// duration from the time at which a renewal was requested.
-func renewLoop(ctx context.Context, duration time.Duration, renew func(context.Context) error,
+// renewLoop renews a lease, which was last renewed at renewedAt, three times per lease duration. It calls
+// onUncertain when renewals have failed for so long that the lease may have expired. It does not compare
+// clocks: the lease lasts at least its duration from the time at which a renewal was requested.
+func renewLoop(ctx context.Context, renewedAt time.Time, duration time.Duration, renew func(context.Context) error,
 	onUncertain func()) error {
 	tick := time.NewTicker(duration / 3)
 	defer tick.Stop()
-	sure := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -61,17 +61,17 @@ func renewLoop(ctx context.Context, duration time.Duration, renew func(context.C
 		case <-tick.C:
 		}
 		asked := time.Now()
-		left := duration - asked.Sub(sure)
+		left := duration - elapsedSince(renewedAt)
 		if left <= 0 {
 			left = duration / 3
 		}
 		switch err := withTimeout(ctx, left, renew); {
 		case err == nil:
-			sure = asked
+			renewedAt = asked
 		case errors.Is(err, ErrLeaseLost):
 			return err
 		}
-		if time.Since(sure) >= duration && ctx.Err() == nil {
+		if elapsedSince(renewedAt) >= duration && ctx.Err() == nil {
 			onUncertain()
 		}
 	}
@@ -86,7 +86,7 @@ var errNoAnswer = errors.New("the cluster does not answer: the connection is los
 func (l *Lease) cancelIfUncertain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.renewedAt) < l.options.Duration {
+	if elapsedSince(l.renewedAt) < l.options.Duration {
 		return
 	}
 	l.cancelCertain()

@@ -60,7 +60,7 @@ func TestKeep(t *testing.T) {
 				defer stop()
 				began, times, doubts := time.Now(), 0, 0
 				var doubt time.Duration
-				err := renewLoop(ctx, lasts, func(ctx context.Context) error {
+				err := renewLoop(ctx, time.Now(), lasts, func(ctx context.Context) error {
 					times++
 					return tc.renew(ctx, times)
 				}, func() {
@@ -78,6 +78,22 @@ func TestKeep(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The lease counts from its acquisition, which may have been some time before KeepAlive.
+func TestKeepAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		defer stop()
+		began, doubt := time.Now(), time.Duration(0)
+		broken := errors.New("no way there")
+		_ = renewLoop(ctx, began.Add(-40*time.Second), time.Minute, func(context.Context) error { return broken }, func() {
+			doubt = time.Since(began)
+		})
+		if doubt != 20*time.Second {
+			t.Errorf("in doubt after %v", doubt)
+		}
+	})
 }
 
 // What is under way is given up when the lease may have run out, and what begins after
