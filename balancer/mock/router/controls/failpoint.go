@@ -31,7 +31,7 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 	}
 	point := commandFailPoint(c, name)
 	if point == nil {
-		return nil, unknownFailPoint(c, name)
+		return nil, unknownFailPoint(name)
 	}
 	next, err := failpoint.ReadPoint(c.Body.Raw, name)
 	if err != nil {
@@ -66,7 +66,7 @@ func commandFailPoint(c *call.Call, name string) *failpoint.Point {
 	return map[string]*failpoint.Point{failpoint.Command: &points.Command, failpoint.GetMore: &points.GetMore}[name]
 }
 
-func unknownFailPoint(c *call.Call, name string) error {
+func unknownFailPoint(name string) error {
 	known := append([]string{failpoint.Command, failpoint.GetMore}, mock.FailPointNames()...)
 	return mongoerr.New(mongoerr.BadValue, "the mock has the fail points %s, not '%s'", strings.Join(known, ", "), name)
 }
@@ -80,7 +80,7 @@ func waitForFailPoint(c *call.Call) (bson.D, error) {
 	}
 	point := commandFailPoint(c, name)
 	if point == nil {
-		return nil, unknownFailPoint(c, name)
+		return nil, unknownFailPoint(name)
 	}
 	return bson.D{}, c.Cluster.ClockUnderLock().Await(c.Ctx, c.Deadline,
 		func() bool { return point.TimesEntered() >= times })
