@@ -34,7 +34,7 @@ func (v ServerVersion) Compare(o ServerVersion) int {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch))
 }
 
-// FCVAtLeast reports whether the version is the other version or a later one.
+// AtLeast reports whether the version is the other version or a later one.
 func (v ServerVersion) AtLeast(o ServerVersion) bool { return v.Compare(o) >= 0 }
 
 // String returns the version, such as "8.0.20".

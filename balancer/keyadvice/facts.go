@@ -93,7 +93,7 @@ type CommonValue struct {
 }
 
 // Distribution is the number of sampled queries, and the shares of them that would go to one shard, to
-// several, and to all. RangesPercent is the percentage of the key ranges that a query to several shards
+// several, and to every shard. RangesPercent is the percentage of the key ranges that a query to several shards
 // reaches.
 type Distribution struct {
 	Queries                int64

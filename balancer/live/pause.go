@@ -92,7 +92,8 @@ func parsePause(doc bson.Raw) *catalog.RunsPause {
 	}
 }
 
-// newRunsPause returns the user of the operating system and the user of the cluster.
+// newRunsPause returns a RunsPause with only the user of the operating system, the host and the user of the
+// cluster.
 func newRunsPause(ctx context.Context, client *mongo.Client) catalog.RunsPause {
 	who := catalog.RunsPause{User: "somebody", Host: NewHolder("").Host}
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -46,7 +46,7 @@ type localCollection struct {
 	virtual virtualData
 
 	validator *filter.Filter // nil if there is none
-	// warnOnly accepts invalid documents with a warning. lenient allows documents that were invalid
+	// warnOnly accepts invalid documents with a warning. moderate allows documents that were invalid
 	// before to stay invalid.
 	warnOnly, moderate bool
 	maxBytes, maxDocs  int64 // of a capped collection; zero means no limit

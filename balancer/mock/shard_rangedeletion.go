@@ -23,7 +23,7 @@ type RangeDeleter struct {
 	faults     *Faults
 	failPoints *FailPoints
 	shards     shardSet
-	// cursors are the open cursors; opened is the number of cursors ever opened.
+	// cursors are the open cursors; openedCursors is the number of cursors ever opened.
 	cursors       map[*OpenCursor]struct{}
 	openedCursors int
 }

@@ -32,7 +32,7 @@ type packedCollection struct {
 	mayReceive func(zone string, id catalog.ShardID) bool
 	builder    *builder
 	cells      []cell
-	shardBytes map[catalog.ShardID]int64 // bytes
+	shardBytes map[catalog.ShardID]int64 // the collection's size on each shard
 	steps      []Step
 }
 
@@ -116,7 +116,7 @@ func (p *packedCollection) unite(i, j int) {
 const smallDivisor = 4
 
 // joinSmallCells merges small chunks with an adjacent chunk, the smallest first. A chunk without a
-// suitable neighbour is finished, since its neighbours only grow.
+// suitable neighbour is finished and not tried again, since its neighbours usually only grow.
 func (p *packedCollection) joinSmallCells() {
 	waiting := btree.NewBTreeGOptions(smallCell.before, btree.Options{NoLocks: true})
 	for i := range p.cells {

@@ -25,7 +25,7 @@ type movePhase struct {
 	scannedUpTo    rank                                      // reached in the current scan of small chunks
 	fits           func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
 
-	// barren marks the shards that had nothing to give to the shards in exhaustedFor. When a round takes
+	// exhausted marks the shards that had nothing to give to the shards in exhaustedFor. When a round takes
 	// more shards, there is not more to give. Any result resets the marks.
 	exhaustedFor *AvailableShards
 	exhausted    []bool

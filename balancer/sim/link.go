@@ -13,7 +13,7 @@ import (
 // Link overrides Costs for migrations from one shard to another.
 // Zero fields do not override.
 type Link struct {
-	// Bandwidth and Move override the fields of Costs.
+	// Bandwidth and MoveOverhead override the fields of Costs.
 	Bandwidth    int64
 	MoveOverhead time.Duration
 	// DurationSpread is the standard deviation of the logarithm of the durations. It does not change their mean.

@@ -110,7 +110,7 @@ func transpileFailsAtEnd(err error) bool {
 		e != nil && strings.Contains(e.message, "but found end of file")
 }
 
-// isESModule reports whether a translated text has imports or exports.
+// isModule reports whether a translated text has imports or exports.
 func (t *transpiledCode) isModule() bool {
 	return regexp.MustCompile(`(?m)^(import|export) `).MatchString(t.code)
 }

@@ -288,7 +288,7 @@ func (a *accessPath) boundedFields() int {
 	return n
 }
 
-// planOr plans an $or all of whose branches use an index. It returns nil if there is none.
+// planOr plans an $or all of whose branches use an index; nil if it finds none.
 func (p *Plan) planOr() *Plan {
 	for _, c := range p.clauses {
 		if c.Or == nil {
