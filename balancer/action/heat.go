@@ -116,8 +116,8 @@ type ShardLoad struct {
 	Load     heat.Load       `json:"perSecond"`
 	Scatter  heat.Load       `json:"scatter"`
 	Unplaced heat.Load       `json:"unplaced"`
-	// LoadOfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
-	// shard works.
+	// LoadOfMean is the load as a multiple of the mean. BusySecondsPerSecond is the number of seconds per
+	// second that the shard works.
 	LoadOfMean           float64 `json:"ofMean"`
 	BusySecondsPerSecond float64 `json:"time"`
 	Chunks               int     `json:"chunks"`

@@ -282,7 +282,7 @@ type jobWork struct {
 	*apply.Execution
 	completion *drainHooks
 	gate       *pace.Gate
-	closeGate  func() // leaves the gate
+	closeGate  func()
 }
 
 // earlierMoveError says that a move of an earlier call takes longer than this call.

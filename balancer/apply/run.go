@@ -93,7 +93,7 @@ type run struct {
 	earlierMerges   []plan.Step       // of earlier plans
 	onReadyCalled   bool              // Options.OnReady was called
 	maxMoveBytes    map[string]int64  // maximum bytes of a move, by collection
-	balancesBytes   bool              // the plan balances bytes
+	balancesBytes   bool              // rather than numbers of chunks
 	donorsOnlyHalve bool              // donors split ranges at the median: the router does not return split points
 
 	mu                  sync.Mutex            // guards the log and, by step:
@@ -455,5 +455,5 @@ func (r *run) remainingTime() time.Duration {
 	return last.Start + last.Takes - left[0].Start + defaultStepTime
 }
 
-// defaultStepTime is added to an estimate of the remaining time, which may lack the time of the last step.
+// defaultStepTime is the assumed time of a step without an estimate, and a margin for remainingTime.
 const defaultStepTime = time.Minute

@@ -18,7 +18,7 @@ type movePhase struct {
 	order          []int // indexes of shards: the fullest first
 	chunks         []chunkNode
 	refusedBy      map[int32][]int32 // shards that refused a chunk, by chunk
-	remainingSmall int               // small chunks
+	remainingSmall int               // number of small chunks
 	moving         map[catalog.Key]siblingPair
 	merging        map[span]siblingPair
 	toMerge        []siblingPair
