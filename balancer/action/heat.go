@@ -34,9 +34,9 @@ type Heat struct {
 	// Logs are log files of servers. Their operations replace the sampled queries. Lookback is counted
 	// from the newest operation.
 	Logs []string
-	// SamplesPerSecond is the number of queries per second, at most 50, to sample during the read in collections
-	// whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and off again
-	// afterwards.
+	// SamplesPerSecond is the number of queries per second, at most 50, to sample during the read in
+	// collections whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and
+	// off again afterwards.
 	SamplesPerSecond float64
 }
 

@@ -390,8 +390,8 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	return j.setOutcome(result, j.withRoles(ctx, err))
 }
 
-// keepsBalancingPaused reports whether paused balancing and draining marks stay for the next call, because the
-// job continues soon. Waiting for a window or a hold may take long; then they are restored.
+// keepsBalancingPaused reports whether paused balancing and draining marks stay for the next call,
+// because the job continues soon. Waiting for a window or a hold may take long; then they are restored.
 func (j *jobCall) keepsBalancingPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -93,8 +93,8 @@ type CommonValue struct {
 }
 
 // Distribution is the number of sampled queries, and the shares of them that would go to one shard, to
-// several, and to every shard. RangesPercent is the percentage of the key ranges that a query to several shards
-// reaches.
+// several, and to every shard. RangesPercent is the percentage of the key ranges that a query to several
+// shards reaches.
 type Distribution struct {
 	Queries                int64
 	Single, Several, Every float64 // shares of the queries

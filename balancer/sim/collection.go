@@ -21,8 +21,8 @@ type collection struct {
 	// missing. stored includes orphans.
 	ownedBytes, ownedDocs map[catalog.ShardID]int64
 	stored                map[catalog.ShardID]Amount
-	// reportedBytes is ownedBytes as shards report it: the number of documents times the average document size
-	// rounded down.
+	// reportedBytes is ownedBytes as shards report it: the number of documents times the average
+	// document size rounded down.
 	reportedBytes map[catalog.ShardID]int64
 	extents       *extents
 	// mergeableShards are the shards that may have chunks to merge; nil before the first use.

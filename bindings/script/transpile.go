@@ -47,8 +47,8 @@ func mayNeedTranspiling(text string) bool {
 	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)
 }
 
-// hasUncompilableSyntax finds syntax that the engine parses but cannot compile: async generators and "#name in
-// object".
+// hasUncompilableSyntax finds syntax that the engine parses but cannot compile: async generators and
+// "#name in object".
 func hasUncompilableSyntax(text string) bool {
 	return strings.Contains(text, "async") && regexp.MustCompile(`\basync\s*(function\b\s*)?\*`).MatchString(text) ||
 		strings.Contains(text, "#") && regexp.MustCompile(`#[\w$]+\s+in\b`).MatchString(text)
