@@ -11,10 +11,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// addLegacyDefragmentation adds the steps of a defragmentation in releases without one, up to 5.0. There a chunk that
-// is larger than the chunk size can't be moved and is split again. Therefore chunks are merged up to
-// the chunk size, first those on the same shard. Then chunks that are still small, with at most a
-// quarter of the chunk size, move to the shard of an adjacent chunk and are merged with it. The
+// addLegacyDefragmentation adds the steps of a defragmentation in releases without one, up to 5.0. There
+// a chunk that is larger than the chunk size can't be moved and is split again. Therefore chunks are
+// merged up to the chunk size, first those on the same shard. Then chunks that are still small, with at
+// most a quarter of the chunk size, move to the shard of an adjacent chunk and are merged with it. The
 // balancer of later releases does the same, without the upper limit.
 func (b *builder) addLegacyDefragmentation() {
 	var steps []Step
