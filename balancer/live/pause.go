@@ -26,7 +26,7 @@ func (e *AlreadyPausedError) Error() string {
 }
 
 // SetRunsPause pauses all runs of shardsh on a cluster for a time, by cluster time. While another pause is
-// active and replace is false, the error is a *AlreadyPausedError.
+// active and replace is false, the error is an *AlreadyPausedError.
 func SetRunsPause(ctx context.Context, client *mongo.Client, reason string, duration time.Duration, replace bool,
 ) (catalog.RunsPause, error) {
 	by := newRunsPause(ctx, client)

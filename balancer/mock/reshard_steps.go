@@ -125,7 +125,7 @@ type resharding struct {
 	donorStats      map[catalog.ShardID]LocalStats
 	cloneStartedAt  bson.Timestamp
 	commitRequested bool  // enter the critical section
-	abortReason     error // the reason of an abort
+	abortReason     error // nil unless aborted
 	waiters         []func(error)
 	// resume ends a wait at a fail point.
 	resume func()

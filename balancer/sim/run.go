@@ -60,7 +60,7 @@ type Run struct {
 	cluster       *cluster
 	cfg           Config
 	eventCount    int
-	movablePieces int64 // number of pieces
+	movablePieces int64
 	err           error // of Watch, or a NotConvergingError
 }
 
