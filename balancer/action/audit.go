@@ -67,7 +67,7 @@ type AuditResult struct {
 	Unseen []string `json:"unseen,omitempty"`
 	// Unsettled lists what was suspicious and changed each time it was read again.
 	Unsettled []string `json:"unsettled,omitempty"`
-	// Stopped says why the audit ended early. Resume is the file from which another run can continue.
+	// Stopped says why the audit ended early. ResumeFile is the file from which another run can continue.
 	Stopped    string `json:"stopped,omitzero"`
 	ResumeFile string `json:"resume,omitzero"`
 	MS         int64  `json:"millis"`

@@ -24,7 +24,7 @@ type ParsedJournal struct {
 	plans []journaledPlan
 	// paused are the collections whose balancing the run has switched off.
 	paused []string
-	// drainingShard is the shard that the run has marked as draining. removed says that the shard has
+	// drainingShard is the shard that the run has marked as draining. shardRemoved says that the shard has
 	// left the cluster.
 	drainingShard catalog.ShardID
 	shardRemoved  bool

@@ -39,8 +39,8 @@ type Facts struct {
 type Index struct {
 	Name string
 	Key  bson.Raw
-	// Unique indexes reject a second document with the same values. Partial also covers sparse indexes
-	// and those with a collation: none of these can serve a shard key.
+	// Unique indexes reject a second document with the same values. CannotServeKey is set for partial and
+	// sparse indexes and those with a collation: none of these can serve a shard key.
 	Unique, CannotServeKey bool
 	// UseCount is the number of operations that used the index since the servers started; -1 when unknown.
 	UseCount int64

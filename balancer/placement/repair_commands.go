@@ -210,7 +210,8 @@ func commandsForOptions(ns string, wanted bson.Raw, others []variant) []string {
 	return lines
 }
 
-// commandsForIndex makes an index on the shards that don't have it; on others nothing happens.
+// commandsForIndex returns the command that creates an index on the shards that don't have it; on others
+// it does nothing.
 func commandsForIndex(ns string, spec bson.Raw) []string {
 	return []string{commandText(ns, "{createIndexes: "+collName(ns)+", indexes: ["+humanize.Literal(spec)+"]}")}
 }

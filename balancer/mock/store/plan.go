@@ -53,8 +53,8 @@ type accessPath struct {
 	index        *Index
 	bounds       []bounds // for each field of the index
 	exactClauses []bool   // by clause: all keys within the bounds satisfy the clause
-	// explainedBackward is the direction that explain shows. reversed means that the scan reads the entries,
-	// which are all ascending, from the end.
+	// explainedBackward is the direction that explain shows. readsFromEnd means that the scan reads the
+	// entries, which are all ascending, from the end.
 	explainedBackward, readsFromEnd bool
 	sorted                          bool // documents come in the requested order
 	from, to                        []byte

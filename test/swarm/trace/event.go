@@ -121,7 +121,7 @@ type Entry struct {
 	Mode         string   `json:"mode,omitempty"`
 }
 
-// Event is one line of a trace. T is in microseconds since the start.
+// Event is one line of a trace. Micros is the time in microseconds since the start.
 type Event struct {
 	Seq    int    `json:"seq"`
 	Micros int64  `json:"t"`
