@@ -14,7 +14,7 @@ type empty struct{}
 
 func (empty) Table(string) *catalog.RoutingTable    { return nil }
 func (empty) DatabaseEntry(string) (bson.Raw, bool) { return nil, true }
-func (empty) DatabaseEntryWrites() uint64                { return 0 }
+func (empty) DatabaseEntryWrites() uint64           { return 0 }
 
 // A router knows so many names, and no more, however many are asked for.
 func TestCacheIsBounded(t *testing.T) {
