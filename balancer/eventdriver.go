@@ -54,7 +54,7 @@ type eventThread struct {
 	advance    func(now time.Time, result any) Step
 	actionDone func(context.Context, DefragmentationStore, policy.StreamAction, policy.StreamActionResult)
 
-	timer   *Event // that ends a Sleep or a Wait
+	timer   *Event // that ends a Sleep or a WaitForWake
 	waiting bool
 	stopped bool
 }
@@ -66,7 +66,7 @@ func (t *eventThread) stop() {
 	t.timer.Cancel()
 }
 
-// wake ends a Wait with an event of its own.
+// wake ends a WaitForWake with an event of its own.
 func (t *eventThread) wake() {
 	if !t.waiting || t.stopped {
 		return

@@ -28,7 +28,7 @@ type fakeCluster struct {
 	moveTime time.Duration
 	// moveErr decides how a migration ends; nil means that it succeeds.
 	moveErr func(policy.Migration) error
-	// measuring takes this long, by the clock of the queue.
+	// measureTime is how long a measurement takes, by the clock of the queue.
 	measureTime time.Duration
 	failShards  error
 	failSizes   error

@@ -42,7 +42,7 @@ func newStreams(l *Loop) *Streams {
 	return s
 }
 
-// OnWake sets the function that resumes the streams while they Wait. The function may be called from
+// OnWake sets the function that resumes the streams from a WaitForWake. The function may be called from
 // any goroutine, even when the streams do not wait.
 func (s *Streams) OnWake(f func()) {
 	s.mu.Lock()

@@ -34,8 +34,8 @@ type Config struct {
 	// ReadPreference is the initial read preference; nil means primary.
 	ReadPreference *readpref.ReadPref
 
-	// Routers are the addresses of the cluster's routers, if Settings reach all of them, as in the
-	// embedded mock. new Mongo() accepts these addresses.
+	// Routers are the addresses of the cluster's routers, if ClientOptions reach all of them, as in
+	// the embedded mock. new Mongo() accepts these addresses.
 	Routers []string
 
 	// NoRetryWrites disables the retry of writes after a lost connection (retryWrites=false in the

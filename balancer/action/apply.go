@@ -93,8 +93,8 @@ func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
 	return a.createJournal(c, a.Plan)
 }
 
-// addUnmarkDrainingHook first removes the draining mark that the run to be undone has set: as long as the mark is set,
-// nothing can move to the shard.
+// addUnmarkDrainingHook first removes the draining mark that the run to be undone has set: as long as
+// the mark is set, nothing can move to the shard.
 func addUnmarkDrainingHook(l *leasedRun, work *apply.Execution, o *apply.Options) {
 	if work.Plan.Goal.Kind != plan.Undo {
 		return

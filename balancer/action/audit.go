@@ -67,7 +67,7 @@ type AuditResult struct {
 	Unseen []string `json:"unseen,omitempty"`
 	// Unsettled lists what was suspicious and changed each time it was read again.
 	Unsettled []string `json:"unsettled,omitempty"`
-	// Stopped says why the audit ended early. Resume is the file from which another run can continue.
+	// Stopped says why the audit ended early. ResumeFile is the file from which another run can continue.
 	Stopped    string `json:"stopped,omitzero"`
 	ResumeFile string `json:"resume,omitzero"`
 	MS         int64  `json:"millis"`
@@ -79,11 +79,11 @@ type AuditCollection struct {
 	Sharded   bool   `json:"sharded"`
 	// Docs is the number of documents that were read, on all shards.
 	Docs int64 `json:"docs"`
-	// PendingOrphans is the number of orphans that a pending range deletion will delete and of which the owner
-	// has the document.
+	// PendingOrphans is the number of orphans that a pending range deletion will delete and of which the
+	// owner has the document.
 	PendingOrphans int64 `json:"waiting,omitzero"`
-	// DeletedByOwner is the number of orphans with a pending range deletion of which the owner has deleted the
-	// document since.
+	// DeletedByOwner is the number of orphans with a pending range deletion of which the owner has
+	// deleted the document since.
 	DeletedByOwner int64    `json:"deleted,omitzero"`
 	Notes          []string `json:"notes,omitempty"`
 }

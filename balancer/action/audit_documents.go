@@ -135,7 +135,7 @@ func (d *documentAudit) idIndex() bson.Raw {
 	return bsonOf(spec)
 }
 
-// newMergedReader reads documents by an index from a key on.
+// newMergedReader returns a reader of the documents in the order of an index, from a key on.
 func (d *documentAudit) newMergedReader(shards []*holdings.Shard, index, from bson.Raw) *holdings.MergedReader {
 	order, _ := index.Lookup("key").DocumentOK()
 	name, _ := index.Lookup("name").StringValueOK()

@@ -228,8 +228,8 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 	return nil
 }
 
-// expectDeletion marks the lone copies that wait for their deletion as expected, so that they are no finding. It
-// returns their number.
+// expectDeletion marks the lone copies that wait for their deletion as expected, so that they are no
+// finding. It returns their number.
 func (s *suspectDocument) expectDeletion() (copies int) {
 	for i, state := range s.verdict.States {
 		if state == placement.LoneAwaitingDeletion {

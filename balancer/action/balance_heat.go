@@ -25,7 +25,7 @@ type HeatPlan struct {
 	Left   []Leftover `json:"left"`
 }
 
-// HeatStep is a split if At is set, and a move otherwise.
+// HeatStep is a split if Point is set, and a move otherwise.
 type HeatStep struct {
 	Namespace  string          `json:"ns"`
 	Min        string          `json:"min"`

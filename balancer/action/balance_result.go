@@ -25,7 +25,7 @@ type BalanceResult struct {
 
 	// Preflight is the whole result of a run that only checks for obstacles.
 	Preflight *preflight.Report `json:"-"`
-	// Plan, Load or Heat is the whole result of a dry run.
+	// Plan, OpsPreview or Heat is the whole result of a dry run.
 	Plan       *plan.Plan  `json:"-"`
 	OpsPreview *OpsPreview `json:"-"`
 	Heat       *HeatPlan   `json:"-"`

@@ -29,8 +29,8 @@ type Cluster struct {
 	Address string
 	// Runner sends the commands that change something; if it is nil, Client sends them.
 	Runner live.CommandRunner
-	// AnswersChanges says that Runner answers these commands itself instead of the cluster: every run is a dry
-	// run.
+	// AnswersChanges says that Runner answers these commands itself instead of the cluster: every run is
+	// a dry run.
 	AnswersChanges bool
 	Clock          apply.Clock
 	Consent

@@ -1,5 +1,5 @@
-// Package action implements the use cases of shardsh, one verb per file. Apply, balance, defragment,
-// drain and presplit change a cluster; check, why, plan, forecast and simulate only read it. The
+// Package action implements the use cases of shardsh, one verb per file. Some verbs change a cluster,
+// such as apply, balance and drain; others only read it, such as check, why and plan. The
 // subcommands ("shardsh apply") and the helpers of sh (sh.apply) are two interfaces to this package:
 // they read options into a struct, call Run, and show the result.
 //

@@ -34,9 +34,9 @@ type Heat struct {
 	// Logs are log files of servers. Their operations replace the sampled queries. Lookback is counted
 	// from the newest operation.
 	Logs []string
-	// SamplesPerSecond is the number of queries per second, at most 50, to sample during the read in collections
-	// whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and off again
-	// afterwards.
+	// SamplesPerSecond is the number of queries per second, at most 50, to sample during the read in
+	// collections whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and
+	// off again afterwards.
 	SamplesPerSecond float64
 }
 
@@ -116,8 +116,8 @@ type ShardLoad struct {
 	Load     heat.Load       `json:"perSecond"`
 	Scatter  heat.Load       `json:"scatter"`
 	Unplaced heat.Load       `json:"unplaced"`
-	// LoadOfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
-	// shard works.
+	// LoadOfMean is the load as a multiple of the mean. BusySecondsPerSecond is the number of seconds per
+	// second that the shard works.
 	LoadOfMean           float64 `json:"ofMean"`
 	BusySecondsPerSecond float64 `json:"time"`
 	Chunks               int     `json:"chunks"`

@@ -282,7 +282,7 @@ type jobWork struct {
 	*apply.Execution
 	completion *drainHooks
 	gate       *pace.Gate
-	closeGate  func() // leaves the gate
+	closeGate  func()
 }
 
 // earlierMoveError says that a move of an earlier call takes longer than this call.
@@ -390,8 +390,8 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	return j.setOutcome(result, j.withRoles(ctx, err))
 }
 
-// keepsBalancingPaused reports whether paused balancing and draining marks stay for the next call, because the
-// job continues soon. Waiting for a window or a hold may take long; then they are restored.
+// keepsBalancingPaused reports whether paused balancing and draining marks stay for the next call,
+// because the job continues soon. Waiting for a window or a hold may take long; then they are restored.
 func (j *jobCall) keepsBalancingPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

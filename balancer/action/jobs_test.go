@@ -79,7 +79,7 @@ func jobDrain() Drain {
 		RunOptions: RunOptions{Pace: Pace{Parallel: 1}, PauseBalancing: true}}
 }
 
-// full of chunks is a topology with many chunks on s0, the balancer on.
+// crowded is a topology with many chunks on s0, the balancer on.
 func crowded(chunks int) string {
 	var b strings.Builder
 	b.WriteString(`{"shards": [{"id": "s0"}, {"id": "s1"}, {"id": "s2"}], "settings": {},

@@ -87,7 +87,7 @@ func healthy(shards, settings, databases, collections string) string {
 			{"shard": "s1", "bytes": 1024000, "docs": 1000}]}%s]}`, shards, settings, databases, collections)
 }
 
-// usersCollection is a collection with one large chunk of one key on s0.
+// jumboCollection is a collection with one large chunk of one key on s0.
 const jumboCollection = `, {"ns": "db.j", "key": {"x": 1}, "chunkSizeMB": 1, "chunks": [
 	{"shard": "s0", "max": {"x": 1000}, "jumbo": true}, {"shard": "s1"}]}`
 

@@ -138,7 +138,7 @@ func TestQuiesceIsQuiet(t *testing.T) {
 	t.Logf("%d courses are quiet, %d of them with a step-down while it was waited", quiet, stepDowns)
 }
 
-// recordQuiet runs something inside, which finds that nothing commits.
+// isQuiet runs something inside, which finds that nothing commits.
 func (c *course) isQuiet(t *testing.T) QuiesceResult {
 	before, commits := -1, 0
 	result, err := Quiesce{

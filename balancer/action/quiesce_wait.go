@@ -217,10 +217,10 @@ func primaryChanged(before, after live.BalancerStatus) bool {
 	return before.Term != after.Term || after.Rounds < before.Rounds
 }
 
-// stopAndCheckQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
-// unless the user lacks a privilege, which is an error. stopAndCheckQuiet stops the balancer if it is on. If
-// the balancer is on although it was stopped before, another client has started it; then stopAndCheckQuiet
-// returns a *balancerStartedError.
+// stopAndCheckQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as
+// busy, unless the user lacks a privilege, which is an error. stopAndCheckQuiet stops the balancer if it
+// is on. If the balancer is on although it was stopped before, another client has started it; then
+// stopAndCheckQuiet returns a *balancerStartedError.
 func (q *quiesceRun) stopAndCheckQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (*quietCheck, bool, error) {

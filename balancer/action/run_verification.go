@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// RunVerifyOptions compares the documents of the collections that a run moves, before the first step and after the
-// end of the run, whatever the outcome.
+// RunVerifyOptions are the options for comparing the documents of the collections that a run moves: those
+// before the first step with those after the end of the run, whatever the outcome.
 type RunVerifyOptions struct {
 	Verify bool
 	// VerifyBytesPerSecond is the maximum number of bytes read per second; zero means no limit.

@@ -41,7 +41,8 @@ type Source struct {
 	RunComputation func(compute func() error) error
 
 	report *serialReporter // gets the progress of a read; may be nil
-	// chunks up to which plans keep all routing tables; 0 means defaultMaxFullTableChunks
+	// maxFullTableChunks is the number of chunks up to which plans keep all routing tables; 0 means
+	// defaultMaxFullTableChunks.
 	maxFullTableChunks int64
 }
 

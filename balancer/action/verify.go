@@ -69,7 +69,7 @@ type VerifyResult struct {
 	Collections     []VerifyCollection `json:"collections"`
 	Output          string             `json:"output,omitzero"`
 	DifferencesFile string             `json:"differences,omitzero"`
-	// Stopped says why the read ended early. Resume is the file from which another run can continue.
+	// Stopped says why the read ended early. ResumeFile is the file from which another run can continue.
 	Stopped    string `json:"stopped,omitzero"`
 	ResumeFile string `json:"resume,omitzero"`
 	MS         int64  `json:"millis"`
@@ -99,7 +99,7 @@ type VerifyCollection struct {
 	Docs      int64  `json:"docs"`
 	Bytes     int64  `json:"bytes"`
 	Ranges    int    `json:"ranges"`
-	// DocsBefore and Before are the number of documents and the time of the earlier digest.
+	// DocsBefore and BaselineTime are the number of documents and the time of the earlier digest.
 	DocsBefore   int64     `json:"docsBefore,omitzero"`
 	BaselineTime time.Time `json:"before,omitzero"`
 	// Differing contains the number of differing ranges, by verdict.

@@ -10,7 +10,7 @@ import (
 
 // Advisory is a known bug of some server versions.
 type Advisory struct {
-	// ID is the ticket, such as SERVER-115962. Also holds other tickets of the same bug.
+	// ID is the ticket, such as SERVER-115962. OtherIDs holds other tickets of the same bug.
 	ID       string   `yaml:"id" json:"id"`
 	OtherIDs []string `yaml:"also" json:"also,omitempty"`
 	// Severity says how much harm the bug does.

@@ -122,11 +122,11 @@ func CheckBalancerIdle(s *catalog.Snapshot, namespaces []string, within time.Dur
 	return e
 }
 
-// CheckBalancerIdleTwice returns a *BalancerConflictError if the balancer would work on one of the collections now or
-// within a time, or if it is in a round although its settings forbid that. In the latter case its clock
-// differs from ours, or an earlier round is still running. look is the snapshot that was read. Each
-// iteration of the balancer's loop counts as a round, for a few milliseconds every ten seconds, so the
-// state is read twice.
+// CheckBalancerIdleTwice returns a *BalancerConflictError if the balancer would work on one of the
+// collections now or within a time, or if it is in a round although its settings forbid that. In the
+// latter case its clock differs from ours, or an earlier round is still running. look is the snapshot
+// that was read. Each iteration of the balancer's loop counts as a round, for a few milliseconds every
+// ten seconds, so the state is read twice.
 func CheckBalancerIdleTwice(
 	ctx context.Context, c SnapshotReader, look *catalog.Snapshot, namespaces []string, within time.Duration, clock Clock,
 ) error {

@@ -38,8 +38,8 @@ type Options struct {
 	Journal RecordWriter
 	// EarlierJournal is the content of the journal of earlier runs; nil for the first run.
 	EarlierJournal *ParsedJournal
-	// Undo executes the plan that UndoPlan makes from History, in its journal, instead of the remaining
-	// steps of the journal's plan.
+	// Undo executes the plan that UndoPlan makes from EarlierJournal, in its journal, instead of the
+	// remaining steps of the journal's plan.
 	Undo bool
 	// DryRun says that the cluster does not execute the commands that it gets. The run continues as if
 	// it had executed them. In the Result no step is done.

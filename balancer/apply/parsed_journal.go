@@ -24,8 +24,8 @@ type ParsedJournal struct {
 	plans []journaledPlan
 	// paused are the collections whose balancing the run has switched off.
 	paused []string
-	// drainingShard is the shard that the run has marked as draining. removed says that the shard has left the
-	// cluster.
+	// drainingShard is the shard that the run has marked as draining. shardRemoved says that the shard has
+	// left the cluster.
 	drainingShard catalog.ShardID
 	shardRemoved  bool
 	lastStepAt    time.Time // the last record of a step

@@ -32,8 +32,8 @@ const (
 	RecordDraining     RecordKind = "marked"
 	RecordDrainStopped RecordKind = "unmarked"
 	RecordRemoved      RecordKind = "removed"
-	// recordBalancingOff is written before a collection's balancing is switched off, and recordBalancingOn after
-	// it was switched on again.
+	// recordBalancingOff is written before a collection's balancing is switched off, and
+	// recordBalancingOn after it was switched on again.
 	recordBalancingOff RecordKind = "pausing"
 	recordBalancingOn  RecordKind = "balancing"
 	// recordFinished ends a plan, recordStopped ends one run of it.

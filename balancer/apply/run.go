@@ -22,9 +22,9 @@ import (
 // Run executes a plan. When ctx ends, no new step begins, the running steps complete, and the Result
 // says that the run was stopped. The Result says what was done in any case.
 //
-// The error is a *ChangedError, a *BlockedError, a *BalancerConflictError or a *StepError if the cluster is the
-// reason. All but the last one are returned before any command was sent, unless the cluster has changed
-// during the run.
+// The error is a *ChangedError, a *BlockedError, a *BalancerConflictError, a *SkippedStepsError or a
+// *StepError if the cluster is the reason. All but the last two are returned before any command was sent,
+// unless the cluster has changed during the run.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
@@ -93,7 +93,7 @@ type run struct {
 	earlierMerges   []plan.Step       // of earlier plans
 	onReadyCalled   bool              // Options.OnReady was called
 	maxMoveBytes    map[string]int64  // maximum bytes of a move, by collection
-	balancesBytes   bool              // the plan balances bytes
+	balancesBytes   bool              // rather than numbers of chunks
 	donorsOnlyHalve bool              // donors split ranges at the median: the router does not return split points
 
 	mu                  sync.Mutex            // guards the log and, by step:
@@ -445,7 +445,7 @@ func (r *run) progress() Progress {
 	return p
 }
 
-// remainingTime returns the plan's estimate of the time of the remaining steps.
+// remainingTime returns the plan's estimate of the time of the remaining steps, plus defaultStepTime.
 func (r *run) remainingTime() time.Duration {
 	left := r.remainingSteps()
 	if len(left) == 0 {
@@ -455,5 +455,5 @@ func (r *run) remainingTime() time.Duration {
 	return last.Start + last.Takes - left[0].Start + defaultStepTime
 }
 
-// defaultStepTime is the assumed time of a step without an estimate.
+// defaultStepTime is the assumed time of a step without an estimate, and a margin for remainingTime.
 const defaultStepTime = time.Minute

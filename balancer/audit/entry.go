@@ -70,7 +70,7 @@ type Entry struct {
 	Actor `bson:",inline"`
 
 	Verb string `json:"verb" bson:"verb"`
-	// Plan is the id of the plan that is being applied. Approved is the hash of the plan, if the plan
+	// Plan is the id of the plan that is being applied. ApprovedHash is the hash of the plan, if the plan
 	// was approved.
 	Plan         string `json:"plan,omitzero" bson:"plan,omitempty"`
 	ApprovedHash string `json:"approved,omitzero" bson:"approved,omitempty"`

@@ -6,7 +6,7 @@ const (
 	// pollTime is how long to poll before sleeping. A script that sends one command after another needs
 	// about half of that time for a command and its own work.
 	pollTime = 200 * time.Microsecond
-	// Polling pauses after more than maxMisses of window polls have found no message. When the
+	// Polling pauses after more than maxMisses of windowPolls polls have found no message. When the
 	// operating system has placed client and server on the same CPU, every poll misses until the
 	// scheduler has separated them, which takes some scheduler ticks. maxMisses allows for that.
 	windowPolls, maxMisses = 256, 100

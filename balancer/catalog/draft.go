@@ -102,8 +102,8 @@ func (d *Draft) addCounts(chunks []Chunk, sign int) {
 	}
 }
 
-// maxCollectedChanges is the maximum number of changes in one call that are collected. More changes are applied
-// to the table directly, which is faster.
+// maxCollectedChanges is the maximum number of changes in one call that are collected. More changes are
+// applied to the table directly, which is faster.
 const maxCollectedChanges = 64
 
 // apply applies the collected changes and then changed.

@@ -49,8 +49,8 @@ func Documents(array bson.RawValue) (list []bson.Raw) {
 	return list
 }
 
-// IsTruthyInJS reports whether a value counts as true, as in JavaScript: it exists, and is neither false, null, 0
-// nor an empty string.
+// IsTruthyInJS reports whether a value counts as true, as in JavaScript: it exists, and is neither
+// false, null, 0 nor an empty string.
 func IsTruthyInJS(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeNull, bson.TypeUndefined:

@@ -30,8 +30,8 @@ func (p KeyPattern) Fraction(lower, upper, key Key) float64 {
 }
 
 // KeyAtFraction returns the key at a relative position between two bounds. It is the inverse of Fraction, and
-// returns a value of the bounds' type. It returns false if there is no such key strictly between the
-// bounds, or if values of their types have no distance.
+// returns a value of the bounds' type, or for numbers of another numeric type. It returns false if there
+// is no such key strictly between the bounds, or if values of their types have no distance.
 func (p KeyPattern) KeyAtFraction(lower, upper Key, f float64) (Key, bool) {
 	l, at, ok := p.lineOf(lower, upper)
 	if !ok {
@@ -67,7 +67,8 @@ type keyLine struct {
 	scale          keyScale
 }
 
-// openScale is the distance from the closed end within which half of an open line lies.
+// openScale is the distance from the closed end within which half of an open line lies. It is the same for
+// all types: for dates it is 17 minutes.
 const openScale = 1e6
 
 func (l keyLine) fraction(at float64) float64 {

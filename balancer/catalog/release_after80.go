@@ -70,8 +70,8 @@ func (r Release) FindsMaxKeyZones() bool { return r.FCVAtLeast(Release90) }
 // with an error when the chunk's documents are deleted.
 func (r Release) EndsReadsOfOrphans() bool { return r.binaryAtLeast(Release82, 0) }
 
-// FindsDeletionsWithoutIndex reports whether checkMetadataConsistency finds range deletions without an index on
-// the shard key.
+// FindsDeletionsWithoutIndex reports whether checkMetadataConsistency finds range deletions without an
+// index on the shard key.
 func (r Release) FindsDeletionsWithoutIndex() bool { return r.binaryAtLeast(Release82, 0) }
 
 // ShowsServiceField reports whether serverStatus has the field service.

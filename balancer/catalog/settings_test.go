@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// code is what a test expects of an error: 0 for none.
+// checkCode compares the code of an error with the one that a test expects: 0 for none.
 func checkCode(t *testing.T, name string, err error, want mongoerr.Code) {
 	t.Helper()
 	got, ok := mongoerr.CodeOf(err)

@@ -63,7 +63,7 @@ type pageWriter struct {
 
 	count      int
 	spans      []blockSpan
-	keyBytes   int // bytes of keys
+	keyBytes   int
 	shards     map[uint16]int
 	shardList  []uint16 // shards of the page by their number in the page
 	typesIndex map[string]int

@@ -31,8 +31,8 @@ func (rr *ruleRun) checkDisk() {
 	}
 }
 
-// checkPendingOrphans counts the pending range deletions on each shard, in all collections that the policy
-// covers.
+// checkPendingOrphans checks the number of orphaned documents on each shard, in all collections that the
+// policy covers. It names the number of pending range deletions as well.
 func (rr *ruleRun) checkPendingOrphans() {
 	if rr.reportGap("shards", "sizes") {
 		return

@@ -37,7 +37,7 @@ const (
 	MigrationOutcomes                   // how migrations ended
 	Zones                               // ranges of zones
 	Drains                              // remaining data on draining shards
-	RunningReshardings                  // running reshardings
+	RunningReshardings                  // which collections are being resharded
 	Routers                             // config.mongos
 	Reachability                        // which shards answer
 	Leases                              // the lease of a shardsh run

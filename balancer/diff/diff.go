@@ -54,8 +54,8 @@ type Result struct {
 	New SnapshotRef `json:"new"`
 	// Changes are in the order of Kinds, and within a kind by the changed object.
 	Changes []Change `json:"changes"`
-	// Data are the shards whose data has changed. Largest are the collections with the largest changes,
-	// in order.
+	// Data are the shards whose data has changed. MostChanged are the collections with the largest
+	// changes, in order.
 	Data        []ShardData      `json:"data"`
 	MostChanged []CollectionData `json:"collections"`
 	// NotCompared names the parts that are missing in one of the snapshots, with the reason.

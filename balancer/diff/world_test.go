@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/mock/mocktest"
 )
 
-// testing.TB and *rapid.T both.
+// tester is what testing.TB and *rapid.T have in common.
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)

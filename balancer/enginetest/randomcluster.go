@@ -12,9 +12,9 @@ type object map[string]any
 
 // RandomTopology returns the topology of an unbalanced cluster: one to three collections, with zones
 // whose bounds may lie inside chunks, draining shards, jumbo chunks, and collections with disabled
-// balancing. All chunks of a collection have the same size, below or above the chunk size. In half of
-// the clusters, the shards differ slightly; in the others there are many ties, which are decided at
-// random.
+// balancing. All chunks of a collection on one shard have the same size, below or above the chunk size.
+// In half of the collections, the sizes differ slightly by shard; in the others there are many ties,
+// which are decided at random.
 func RandomTopology(r *rand.Rand, release catalog.Release) string {
 	shards := 3 + r.IntN(4)
 	zones := []string{"A", "B"}[:r.IntN(3)]

@@ -46,7 +46,7 @@ type rates struct {
 	// the links. effectiveCount is the number of equally weighted migrations that it is based on.
 	timeStdDev, effectiveCount float64
 	// loadStdDev is the standard deviation of the mean times of different periods, which differ in
-	// their load. span is the period that the evidence covers.
+	// their load. evidencePeriod is the period that the evidence covers.
 	loadStdDev     float64
 	evidencePeriod time.Duration
 	// bytesStdDev is the standard deviation of the bytes of single migrations of a collection.

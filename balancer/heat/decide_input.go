@@ -2,7 +2,7 @@ package heat
 
 import "shardsh/balancer/catalog"
 
-// NewCollection returns the collection for Decide; bytes is its size on each shard. Jumbo chunks,
+// NewCollection returns the collection for Decide; held is its size on each shard. Jumbo chunks,
 // former chunks, and chunks for which stays returns true are not moved; stays may be nil.
 func NewCollection(
 	m *Map, table *catalog.RoutingTable, zones *catalog.ZoneSet, held map[catalog.ShardID]int64,

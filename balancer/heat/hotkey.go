@@ -49,7 +49,7 @@ type Monotonic struct {
 	AtMax            bool // otherwise at MinKey
 	Shard            catalog.ShardID
 	Share            float64 // of new documents
-	InsertsPerSecond float64 // inserts a second
+	InsertsPerSecond float64
 }
 
 // The minimums for a monotonic key.

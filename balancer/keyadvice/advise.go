@@ -19,7 +19,8 @@ type Advice struct {
 	Best *Candidate `json:"best"`
 	// Candidates are the best keys, and all keys that the user asked about, the best first.
 	Candidates []Candidate `json:"candidates"`
-	// Commands are the commands for the recommended key, in order; none if it is no better than the current one.
+	// Commands are the commands for the recommended key, in order; none if it is no better than the
+	// current one.
 	Commands []string `json:"commands"`
 	// Basis names the sources of the advice. Notes are further remarks.
 	Basis []string `json:"basis"`

@@ -39,8 +39,8 @@ type Facts struct {
 type Index struct {
 	Name string
 	Key  bson.Raw
-	// Unique indexes reject a second document with the same values. Partial also covers sparse indexes
-	// and those with a collation: none of these can serve a shard key.
+	// Unique indexes reject a second document with the same values. CannotServeKey is set for partial and
+	// sparse indexes and those with a collation: none of these can serve a shard key.
 	Unique, CannotServeKey bool
 	// UseCount is the number of operations that used the index since the servers started; -1 when unknown.
 	UseCount int64
@@ -93,8 +93,8 @@ type CommonValue struct {
 }
 
 // Distribution is the number of sampled queries, and the shares of them that would go to one shard, to
-// several, and to all. RangesPercent is the percentage of the key ranges that a query to several shards
-// reaches.
+// several, and to every shard. RangesPercent is the percentage of the key ranges that a query to several
+// shards reaches.
 type Distribution struct {
 	Queries                int64
 	Single, Several, Every float64 // shares of the queries

@@ -65,8 +65,8 @@ type Candidate struct {
 	// Documents is the number of examined documents, Distinct the number of their distinct values.
 	Documents int64 `json:"looked"`
 	Distinct  int64 `json:"distinct"`
-	// MostCommonShare is the share of the documents with the most common value. Missing is the share of
-	// those that lack a field. Outgrown is the share of those whose values exceed a chunk.
+	// MostCommonShare is the share of the documents with the most common value. MissingShare is the share
+	// of those that lack a field. JumboShare is the share of those whose values exceed a chunk.
 	MostCommonShare float64 `json:"mostCommon"`
 	MissingShare    float64 `json:"missing"`
 	JumboShare      float64 `json:"outgrown"`

@@ -1,7 +1,7 @@
 package keyorder
 
-// EncodedSize returns the length of the first value in a sequence of encodings. It returns 0 when the sequence
-// is empty or truncated.
+// EncodedSize returns the length of the first value in a sequence of encodings. It returns 0 when the
+// sequence is empty or truncated.
 func EncodedSize[T ~string | ~[]byte](enc T) int {
 	n := encodedSize(enc)
 	if n > len(enc) {

@@ -38,7 +38,7 @@ type Busy struct {
 	Kind      BusyKind        `json:"kind"`
 	Namespace string          `json:"ns,omitzero"`
 	Shard     catalog.ShardID `json:"shard,omitzero"`
-	// Count is the number of pending range deletions.
+	// Count is the number of pending range deletions or, where these can't be read, of known orphans.
 	Count int64 `json:"count,omitzero"`
 	// Elapsed is the time since the work began. Remaining is the estimated remaining time. 0 means unknown.
 	Elapsed   time.Duration `json:"-"`
@@ -225,7 +225,7 @@ func (ar *ActivityReader) findInConfig(ctx context.Context, command bson.D) ([]b
 	return docs, ServerError(err)
 }
 
-// readDeletionsAndVersions reads the number of pending range deletions of each shard. It reads them from the
+// readDeletions reads the number of pending range deletions of each shard. It reads them from the
 // shards' primaries or, if these can't be reached, from the mongos, as the number of known orphans.
 func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
 	if ar.Members == nil {

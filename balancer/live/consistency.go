@@ -18,7 +18,7 @@ const (
 
 // CheckMetadataConsistency lets a cluster of 7.0 or newer compare its metadata with the shards,
 // including indexes. It needs the privilege checkMetadataConsistency, which clusterManager has, but not
-// clusterMonitor. If the comparison takes too long, the error is a *NoAnswerError: after a few seconds
+// clusterMonitor. If the comparison takes too long, the error is a *ShardTimeoutError: after a few seconds
 // if a shard is down or a collection is being resharded, otherwise after a minute.
 func CheckMetadataConsistency(ctx context.Context, a CommandRunner, down bool) ([]catalog.Inconsistency, error) {
 	limit, why := consistencyTimeout, ""

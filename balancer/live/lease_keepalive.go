@@ -26,7 +26,7 @@ func releaseContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, releaseTimeout)
 }
 
-// KeepAlive renews the lease until leave is called, which releases the lease. The returned context ends
+// KeepAlive renews the lease until release is called, which gives the lease back. The returned context ends
 // with the cause ErrLeaseLost when another process has the lease. Work that needs the lease uses this
 // context, with a Renew before each step. While the cluster does not answer, the lease may expire. If
 // no other process has taken it, it is renewed as soon as the cluster answers again.

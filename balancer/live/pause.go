@@ -26,7 +26,7 @@ func (e *AlreadyPausedError) Error() string {
 }
 
 // SetRunsPause pauses all runs of shardsh on a cluster for a time, by cluster time. While another pause is
-// active and replace is false, the error is a *AlreadyPausedError.
+// active and replace is false, the error is an *AlreadyPausedError.
 func SetRunsPause(ctx context.Context, client *mongo.Client, reason string, duration time.Duration, replace bool,
 ) (catalog.RunsPause, error) {
 	by := newRunsPause(ctx, client)
@@ -92,7 +92,8 @@ func parsePause(doc bson.Raw) *catalog.RunsPause {
 	}
 }
 
-// newRunsPause returns the user of the operating system and the user of the cluster.
+// newRunsPause returns a RunsPause with only the user of the operating system, the host and the user of the
+// cluster.
 func newRunsPause(ctx context.Context, client *mongo.Client) catalog.RunsPause {
 	who := catalog.RunsPause{User: "somebody", Host: NewHolder("").Host}
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -38,7 +38,8 @@ type QuiesceRecord struct {
 	Until time.Time `bson:"until"`
 
 	Mode catalog.Mode `bson:"mode"`
-	// DisabledSettings are the documents of config.settings that had enabled: false.
+	// DisabledSettings are the documents of config.settings, automerge and autosplit, that had
+	// enabled: false.
 	DisabledSettings []string `bson:"disabled"`
 	// Stops is the number of times that the balancer may have been stopped since the entry
 	// BeforeStopMark of the action log. Restarting says that it may have been started again.
@@ -101,7 +102,8 @@ func RemoveQuiesceRecord(ctx context.Context, client *mongo.Client) error {
 	return ServerError(err)
 }
 
-// ReadRunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there is none.
+// ReadRunUnderWay returns the run of shardsh's own engine that holds the cluster, as a list of one Busy;
+// nil if there is none.
 // A run that was killed counts until its lease expires. A run that waits because the cluster is to be
 // quiet does not count.
 func ReadRunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {

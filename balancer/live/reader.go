@@ -39,7 +39,7 @@ type ReaderOptions struct {
 	// Namespaces are the collections to read; nil means all. Without the part Collections, the Reader
 	// assumes that they exist.
 	Namespaces []string
-	// WantsTable, with the parts Chunks and Counts, selects the collections whose routing tables are
+	// WantsTable, with the parts Chunks and ChunkCounts, selects the collections whose routing tables are
 	// read, based on the parts that were read before. The chunks of other collections are only counted.
 	// Nil selects all. The Snapshot is valid until WantsTable returns.
 	WantsTable func(s *catalog.Snapshot, c *catalog.CollectionState) bool
@@ -47,17 +47,17 @@ type ReaderOptions struct {
 	// after they were read. Its Snapshot contains the parts that are read before the tables, including
 	// the operations in progress. It may be called concurrently. Nil selects none.
 	WantsOutline func(s *catalog.Snapshot, c *catalog.CollectionState) bool
-	// Shard limits Counts and Drains to one shard; empty means all shards.
+	// Shard limits ChunkCounts and Drains to one shard; empty means all shards.
 	Shard catalog.ShardID
-	// WantsDetails limits Statuses, Causes and Samples to some collections; nil means all.
+	// WantsDetails limits BalanceStatuses, ExplanationData and KeySamples to some collections; nil means all.
 	WantsDetails func(namespace string) bool
-	// OutcomeSpan is the period up to now that Outcomes cover.
+	// OutcomeSpan is the period up to now that MigrationOutcomes covers.
 	OutcomeSpan time.Duration
 	// Now and Release are the Snapshot's time and release if the part Identity is not read. A zero
 	// Release is unknown; then the Reader also tries commands that only some releases have.
 	Now     time.Time
 	Release catalog.Release
-	// TimeZone is the time zone of the config servers, for the part Clock; nil determines it.
+	// TimeZone is the time zone of the config servers, for the part WindowClock; nil determines it.
 	TimeZone *time.Location
 	// Parallel is the number of collections that are read concurrently. The default is 4 with a client,
 	// and 1 with a CommandRunner.

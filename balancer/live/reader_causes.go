@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// These are the limits of the part Causes.
+// These are the limits of the part ExplanationData.
 const (
 	maxProbedChunks      = 10 // jumbo chunks, of each collection
 	maxProbedZones       = 50 // ranges, of each collection

@@ -20,7 +20,7 @@ func VolumesCommand() (database string, command bson.D) {
 	return "admin", bson.D{{Key: "dbStats", Value: int32(1)}}
 }
 
-// readDisksAndDeletions reads the volumes of the shards.
+// readDisks reads the volumes of the shards.
 func (r *reading) readDisks(ctx context.Context) error {
 	if r.unreachableText() != "" { // the mongos would wait for the shard
 		return &ShardTimeoutError{Why: r.unreachableText()}

@@ -47,8 +47,8 @@ const (
 const AllParts = ^Part(0)
 
 // DefaultParts contains all parts that can be read without expensive work on the cluster. It does not
-// contain Statuses, Drains, Causes, Reusable and Samples, and the parts for which the server counts or
-// selects what other parts contain.
+// contain BalanceStatuses, Drains, ExplanationData, ReusableSpace and KeySamples, and the parts for which
+// the server counts or selects what other parts contain.
 const DefaultParts = Identity | Compatibility | ConfigVersion | Settings | Balancer | WindowClock | Shards |
 	ShardSizes | Disks |
 	Reachability | Databases | Collections | Unsharded | Chunks | ChunkFlags | Zones | Routers | Sizes | LegacySizes |

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// These constants limit the part Samples. A storage engine can draw up to a twentieth of a shard's
+// These constants limit the part KeySamples. A storage engine can draw up to a twentieth of a shard's
 // documents without a scan. It scans the collection if the shard has less than twenty times the sample.
 const (
 	maxSampledKeys        = 1000 // per collection

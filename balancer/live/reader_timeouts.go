@@ -27,7 +27,7 @@ const (
 
 // shardTimeouts limits how long the commands of a Reader wait for shards.
 type shardTimeouts struct {
-	maxTotal time.Duration // in total
+	maxTotal time.Duration // for all commands together
 
 	mu     sync.Mutex
 	wasted time.Duration // by commands that got no answer

@@ -55,8 +55,8 @@ type ConfigDB struct {
 	// tables holds the routing tables by namespace; see Table and setTable.
 	tables  map[string]*catalog.Draft
 	entries entryCache
-	// migrationsForbiddenSince holds the collection version at which migrations were disallowed. Shards see the
-	// change only with a later version.
+	// migrationsForbiddenSince holds the collection version at which migrations were disallowed. Shards
+	// see the change only with a later version.
 	migrationsForbiddenSince map[string]catalog.Version
 }
 

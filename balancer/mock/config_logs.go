@@ -46,8 +46,8 @@ type configLogs struct {
 	faults *Faults
 	ids    *ids.Source
 
-	// changelogLimitBytes and actionlogLimitBytes are the limits of the logs in bytes, placementLimitRows is a number
-	// of rows.
+	// changelogLimitBytes and actionlogLimitBytes are the limits of the logs in bytes,
+	// placementLimitRows is a number of rows.
 	changelogLimitBytes, actionlogLimitBytes, placementLimitRows int64
 	// neededPlacements is the number of rows that must be kept even above that limit.
 	neededPlacements int64

@@ -34,7 +34,7 @@ type changeCapture struct {
 	foundChanges bool // whether this capture has found a change
 }
 
-// lazyState are state that is written only together with other changes or when forced.
+// lazyState is state that is written only together with other changes or when forced.
 type lazyState struct {
 	stamp     bson.Timestamp
 	ids       uint32

@@ -233,8 +233,8 @@ type StoredRetryableWrite struct {
 	Write   bson.Raw
 }
 
-// StoreRetryableWrite stores a session's newest retryable write if the cluster is stored on disk; nil deletes it.
-// It is written together with the changes of the write itself. The caller holds the lock.
+// StoreRetryableWrite stores a session's newest retryable write if the cluster is stored on disk; nil
+// deletes it. It is written together with the changes of the write itself. The caller holds the lock.
 func (st *Storage) StoreRetryableWrite(session string, write bson.Raw) {
 	if st.disk == nil {
 		return
@@ -248,8 +248,8 @@ func (st *Storage) StoreRetryableWrite(session string, write bson.Raw) {
 // CanStoreRetryableWrites reports whether StoreRetryableWrite has an effect.
 func (st *Storage) CanStoreRetryableWrites() bool { return st.disk != nil }
 
-// TakeRetryableWrites returns the retryable writes that were stored when the cluster was opened. Further calls
-// return nothing.
+// TakeRetryableWrites returns the retryable writes that were stored when the cluster was opened. Further
+// calls return nothing.
 func (st *Storage) TakeRetryableWrites() []StoredRetryableWrite {
 	taken := st.storedRetryableWrites
 	st.storedRetryableWrites = nil

@@ -38,8 +38,8 @@
 //     Language. Nor do Release, Version and Parameters, which have their own lock or never change while
 //     the cluster runs.
 //
-// Taking the lock may let time pass: with a Pace, Lock first runs the events that have fallen due since
-// the last Unlock. Data that was read before is then out of date.
+// Taking the lock may let time pass: with a ClockSpeed, Lock first runs the events that have fallen due
+// since the last Unlock. Data that was read before is then out of date.
 //
 // The same applies to waits. A function that waits (Await, and functions with a context and a deadline
 // such as Move, Stop, AwaitWritable and Reshard) requires the lock, and others may have changed the

@@ -240,7 +240,8 @@ func (r routerView) countCreation() {
 	}
 }
 
-// refreshIfRefused sends a request according to the router's cache. If a shard rejects it, the cache is refreshed.
+// refreshIfRefused sends a request according to the router's cache. If a shard rejects it, the cache is
+// refreshed.
 func (r routerView) refreshIfRefused(ns string, to routing.Targets) {
 	if r.config.holdsCollection(ns) {
 		return

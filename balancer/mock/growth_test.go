@@ -148,7 +148,7 @@ func labours() []labour {
 }
 
 const (
-	// rounds is how often each labour is done at first; then three times as often.
+	// labourRounds is how often each labour is done at first; then three times as often.
 	labourRounds = 80
 	// mayGrow is how much more memory is taken afterwards, in bytes: less than a
 	// hundred for each time.

@@ -23,8 +23,8 @@ const (
 	batchTime           = 5 * time.Millisecond   // round trip of one clone batch
 	catchUpTime         = 50 * time.Millisecond  // replication before the critical section
 	commitTime          = 100 * time.Millisecond // critical section and commit
-	cloneBytesPerSecond = 64 << 20               // bytes per second
-	cloneBatchBytes     = 16 << 20               // maximum bytes of a clone batch
+	cloneBytesPerSecond = 64 << 20
+	cloneBatchBytes     = 16 << 20 // maximum bytes of a clone batch
 	donorSteps          = 6
 	recipientSteps      = 8
 	opIDsPerMigration   = 4           // number of operation ids that a migration uses

@@ -241,7 +241,7 @@ type reshardLayout struct {
 	zones      *catalog.ZoneSet
 	targets    []catalog.Shard
 	ranges     []catalog.Chunk // the requested chunks; nil to compute them
-	chunkCount int             // number of chunks
+	chunkCount int
 }
 
 func (l *reshardLayout) build() ([]catalog.Chunk, error) {

@@ -120,12 +120,12 @@ type resharding struct {
 	cloneDuration time.Duration
 	cloneEnds     time.Time
 	bytes         int64
-	// donorStats are the sizes on the donors at the start, cloneStartedAt is the cluster time at the start of the
-	// clone.
+	// donorStats are the sizes on the donors at the start, cloneStartedAt is the cluster time at the
+	// start of the clone.
 	donorStats      map[catalog.ShardID]LocalStats
 	cloneStartedAt  bson.Timestamp
 	commitRequested bool  // enter the critical section
-	abortReason     error // the reason of an abort
+	abortReason     error // nil unless aborted
 	waiters         []func(error)
 	// resume ends a wait at a fail point.
 	resume func()

@@ -46,7 +46,7 @@ type localCollection struct {
 	virtual virtualData
 
 	validator *filter.Filter // nil if there is none
-	// warnOnly accepts invalid documents with a warning. lenient allows documents that were invalid
+	// warnOnly accepts invalid documents with a warning. moderate allows documents that were invalid
 	// before to stay invalid.
 	warnOnly, moderate bool
 	maxBytes, maxDocs  int64 // of a capped collection; zero means no limit
@@ -56,7 +56,7 @@ type localCollection struct {
 	// writtenByChunk holds the bytes written to each chunk since the shard last checked whether to split
 	// it, by the encoded lower bound of the chunk.
 	writtenByChunk map[string]int64
-	// queries counts queries, writes counts written documents.
+	// queries counts queries, writtenDocs counts written documents.
 	queries, writtenDocs    int64
 	readMicros, writeMicros int64 // durations of workload operations; real operations are not measured
 }

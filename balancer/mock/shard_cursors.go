@@ -30,7 +30,7 @@ type OpenCursor struct {
 	secondary *SecondaryRead
 }
 
-// heldDeletion is a range deletion that waits for readers.
+// heldDeletion is a range deletion that waits for open cursors.
 type heldDeletion struct {
 	cursors map[*OpenCursor]struct{}
 	begin   func()
@@ -51,7 +51,7 @@ func (rd *RangeDeleter) OpenCursor(ns string, shards []catalog.ShardID, noTimeou
 	return r
 }
 
-// OpenCursorInfo is an open cursor in the list of Readers.
+// OpenCursorInfo is an open cursor in the result of OpenCursors.
 type OpenCursorInfo struct {
 	ID        int
 	Namespace string
@@ -69,7 +69,7 @@ func (rd *RangeDeleter) OpenCursors() (list []OpenCursorInfo) {
 	return list
 }
 
-// Touch records a read of the cursor. It does nothing for a nil Reader.
+// Touch records a read of the cursor. It does nothing for a nil OpenCursor.
 func (r *OpenCursor) Touch() {
 	if r != nil {
 		r.lastUsed = r.deleter.clock.Now()
@@ -77,7 +77,7 @@ func (r *OpenCursor) Touch() {
 }
 
 // Close unregisters the cursor and starts the range deletions that waited only for it. It does nothing
-// for a nil Reader.
+// for a nil OpenCursor.
 func (r *OpenCursor) Close() {
 	if r == nil {
 		return

@@ -23,7 +23,7 @@ type RangeDeleter struct {
 	faults     *Faults
 	failPoints *FailPoints
 	shards     shardSet
-	// cursors are the open cursors; opened is the number of cursors ever opened.
+	// cursors are the open cursors; openedCursors is the number of cursors ever opened.
 	cursors       map[*OpenCursor]struct{}
 	openedCursors int
 }
@@ -102,8 +102,8 @@ func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	rd.scheduleDeletion(s, task, delay, nil)
 }
 
-// scheduleDeletion deletes a task's documents in batches and removes the task. Then it calls then, if it is not
-// nil.
+// scheduleDeletion deletes a task's documents in batches and removes the task. Then it calls then, if it
+// is not nil.
 func (rd *RangeDeleter) scheduleDeletion(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
 	task.ready = true
 	rd.scheduleBatch(delay, s, task, then)

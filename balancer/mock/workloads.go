@@ -45,8 +45,8 @@ type runningWorkload struct {
 	*workload.Workload
 	rand      *rand.Rand
 	doneUntil time.Time // time up to which the work is done
-	// chunkRates and scattered are the results of ExpectedRates. They are kept as long as neither the table nor
-	// the time changes them.
+	// chunkRates and scatteredRate are the results of ExpectedRates. They are kept as long as neither
+	// the table nor the time changes them.
 	chunkRates    []workload.Counts
 	scatteredRate float64
 	table         *catalog.RoutingTable

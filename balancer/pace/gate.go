@@ -41,8 +41,8 @@ type Gate struct {
 	checkingSteps       int       // steps that are checking whether they may begin
 	balancerWasOn       bool      // before the run
 	balancerStopped     bool      // the balancer was on, and a user has stopped it
-	runningMoves        int       // moves
-	possibleExcessBytes int64     // bytes that running moves may move beyond the expected ones
+	runningMoves        int
+	possibleExcessBytes int64 // bytes that running moves may move beyond the expected ones
 	done                Done
 	pauseEnds           time.Time // end of the pause after the last move
 	failures            failures
@@ -151,7 +151,7 @@ var errNoMembers = mongoerr.New(mongoerr.InternalError, "the members are not ask
 // ErrNotBegun is passed to Leave for a move that was admitted but has not begun.
 var ErrNotBegun = errors.New("the move has not begun")
 
-// Enter waits until a move may begin, and counts it as begun. The error is an *RunOverError or an
+// Enter waits until a move may begin, and counts it as begun. The error is a *RunOverError or an
 // *OperatorNeededError if no move may begin any more, and the cause of the end of ctx if ctx ends first.
 func (g *Gate) Enter(ctx context.Context, m Move) error {
 	claimed := false

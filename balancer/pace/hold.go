@@ -17,7 +17,7 @@ type HoldInput struct {
 	CommandRefused bool
 }
 
-// WithHold sets the function that reads why no move may begin, such as a pause or a freeze. An empty
+// WithHold sets the function that reads why no move may begin, such as a pause or a quiesce. An empty
 // text means that the run is not held.
 func WithHold(read func(context.Context, HoldInput) (why string, err error)) Option {
 	return func(g *Gate) { g.readHold = read }

@@ -20,7 +20,7 @@ const (
 	WaitNoAnswer      Reason = "no answer" // the cluster does not answer
 	WaitCondition     Reason = "condition" // the condition of --pause-when holds
 	WaitMovesUnderWay Reason = "limit"     // running moves may reach a limit
-	WaitPaused        Reason = "freeze"    // a user has paused or frozen the runs
+	WaitPaused        Reason = "freeze"    // the run is held (WithHold)
 	WaitDisk          Reason = "disk"      // the recipient's volume has no room yet
 	WaitOverload      Reason = "overload"  // a server rejects commands as overloaded
 	// NotReported is not a wait. It reports that no member reports a quantity of the condition.

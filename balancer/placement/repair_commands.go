@@ -46,8 +46,8 @@ func CommandsForLone(ns string, documents []bson.Raw, file string) []string {
 	return []string{"// enter it again with --export DIR: the documents are saved there, and it says how to insert them"}
 }
 
-// CommandsForOrphans says how orphans are deleted for which nothing waits: cleanupOrphaned only waits for range
-// deletions from 4.4 on.
+// CommandsForOrphans says how orphans are deleted for which nothing waits: cleanupOrphaned only waits
+// for range deletions from 4.4 on.
 func CommandsForOrphans(c *Collection, id catalog.ShardID, host string, ids []bson.RawValue, file string) []string {
 	values := make([]string, len(ids))
 	for i, v := range ids {
@@ -210,7 +210,8 @@ func commandsForOptions(ns string, wanted bson.Raw, others []variant) []string {
 	return lines
 }
 
-// commandsForIndex makes an index on the shards that don't have it; on others nothing happens.
+// commandsForIndex returns the command that creates an index on the shards that don't have it; on others
+// it does nothing.
 func commandsForIndex(ns string, spec bson.Raw) []string {
 	return []string{commandText(ns, "{createIndexes: "+collName(ns)+", indexes: ["+humanize.Literal(spec)+"]}")}
 }

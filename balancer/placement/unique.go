@@ -33,7 +33,8 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard
 	return enforced, perShard, incomparable
 }
 
-// beginsWithInAnyOrder reports whether the fields of a shard key are the first fields of an index, in any order.
+// beginsWithInAnyOrder reports whether the fields of a shard key are the first fields of an index, in
+// any order.
 func beginsWithInAnyOrder(key bson.Raw, fields []string) bool {
 	elements, err := key.Elements()
 	if err != nil || len(elements) < len(fields) {

@@ -63,7 +63,7 @@ type fitSearch struct {
 	firstChunk []int // index of the first chunk of each collection
 	start      *catalog.Volumes
 	tried      map[string][]*catalog.Volumes // by shards of the chunks
-	keptStates int                           // number of states
+	keptStates int
 }
 
 // fitChunk is a chunk that a search may move.

@@ -11,10 +11,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// addLegacyDefragmentation adds the steps of a defragmentation in releases without one, up to 5.0. There a chunk that
-// is larger than the chunk size can't be moved and is split again. Therefore chunks are merged up to
-// the chunk size, first those on the same shard. Then chunks that are still small, with at most a
-// quarter of the chunk size, move to the shard of an adjacent chunk and are merged with it. The
+// addLegacyDefragmentation adds the steps of a defragmentation in releases without one, up to 5.0. There
+// a chunk that is larger than the chunk size can't be moved and is split again. Therefore chunks are
+// merged up to the chunk size, first those on the same shard. Then chunks that are still small, with at
+// most a quarter of the chunk size, move to the shard of an adjacent chunk and are merged with it. The
 // balancer of later releases does the same, without the upper limit.
 func (b *builder) addLegacyDefragmentation() {
 	var steps []Step
@@ -32,7 +32,7 @@ type packedCollection struct {
 	mayReceive func(zone string, id catalog.ShardID) bool
 	builder    *builder
 	cells      []cell
-	shardBytes map[catalog.ShardID]int64 // bytes
+	shardBytes map[catalog.ShardID]int64 // the collection's size on each shard
 	steps      []Step
 }
 
@@ -116,7 +116,7 @@ func (p *packedCollection) unite(i, j int) {
 const smallDivisor = 4
 
 // joinSmallCells merges small chunks with an adjacent chunk, the smallest first. A chunk without a
-// suitable neighbour is finished, since its neighbours only grow.
+// suitable neighbour is finished and not tried again, since its neighbours usually only grow.
 func (p *packedCollection) joinSmallCells() {
 	waiting := btree.NewBTreeGOptions(smallCell.before, btree.Options{NoLocks: true})
 	for i := range p.cells {

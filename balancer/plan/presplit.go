@@ -227,5 +227,5 @@ func neediestShard(
 	return to
 }
 
-// errOneCollection says that Presplit needs exactly one collection.
+// errOneCollection says that the goal Presplit needs exactly one collection.
 var errOneCollection = errors.New("plan: the goal presplit takes one collection")

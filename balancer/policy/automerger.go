@@ -32,7 +32,7 @@ type AutoMerger struct {
 	enabled     bool
 	round       int // current round; results of older rounds are ignored
 	began       time.Time
-	lacksWork   bool // the round has not got its work yet
+	lacksWork   bool // Next was not called in the round yet
 	ended       bool
 	outstanding int
 	work        []MergeWork
@@ -67,7 +67,8 @@ func (m *AutoMerger) EnableAfterRound(began time.Time) []MergerEvent {
 	return []MergerEvent{MergerEnabled}
 }
 
-// Disable disables the auto-merger and drops the work of the round.
+// Disable disables the auto-merger and drops the work of the round. Merges that are to be repeated are
+// kept.
 func (m *AutoMerger) Disable() []MergerEvent {
 	if !m.enabled {
 		return nil
@@ -91,7 +92,7 @@ func (m *AutoMerger) BeginDueRound(now time.Time, interval time.Duration) []Merg
 	return []MergerEvent{m.begin(now)}
 }
 
-// LacksWork reports whether the round needs its work (SetWork).
+// LacksWork reports whether the round needs its work (SetWork), until the first call of Next.
 func (m *AutoMerger) LacksWork() bool { return m.enabled && m.lacksWork }
 
 // SetWork sets the work of the round, by shard in ascending order.

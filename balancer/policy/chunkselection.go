@@ -216,7 +216,7 @@ func (sel *selection) repairZones() bool {
 }
 
 // findStrays finds the zones in which a shard owns chunks without belonging to the zone: for each
-// member, the first such interval of each zone, in key order, which is the order of the first chunks.
+// shard, the first such interval of each zone, in key order, which is the order of the first chunks.
 // It searches each interval once for all shards, which avoids a search of the table for each shard.
 func (sel *selection) findStrays() [][]int {
 	index := make(map[catalog.ShardID]int, len(sel.roundShards))

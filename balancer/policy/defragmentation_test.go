@@ -96,7 +96,7 @@ var scheduled = time.Unix(1_000_000, 0)
 
 func serverError(code mongoerr.Code, text string) error { return mongoerr.New(code, "%s", text) }
 
-// staleKnown is StaleConfig of a shard that knows better.
+// stale is StaleConfig of a shard; known says that the shard knows better.
 func stale(known bool) error {
 	err := mongoerr.New(mongoerr.StaleConfig, "stale")
 	err.Extra = bson.D{{Key: "ns", Value: "db.c"}, {Key: "shardId", Value: "A"}}

@@ -18,14 +18,14 @@ type movePhase struct {
 	order          []int // indexes of shards: the fullest first
 	chunks         []chunkNode
 	refusedBy      map[int32][]int32 // shards that refused a chunk, by chunk
-	remainingSmall int               // small chunks
+	remainingSmall int               // number of small chunks
 	moving         map[catalog.Key]siblingPair
 	merging        map[span]siblingPair
 	toMerge        []siblingPair
 	scannedUpTo    rank                                      // reached in the current scan of small chunks
 	fits           func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
 
-	// barren marks the shards that had nothing to give to the shards in exhaustedFor. When a round takes
+	// exhausted marks the shards that had nothing to give to the shards in exhaustedFor. When a round takes
 	// more shards, there is not more to give. Any result resets the marks.
 	exhaustedFor *AvailableShards
 	exhausted    []bool

@@ -42,13 +42,13 @@ type FailureInfo struct {
 	Meaning, Remedy string
 }
 
-// Failures returns the table of failures. For each code, rows with a Text come first.
+// Failures returns the table of failures. For each code, rows with a MessagePart come first.
 func Failures() []FailureInfo {
 	return slices.Concat(raceFailures, temporaryFailures, rangeFailures, operatorFailures)
 }
 
 // FailureClassOf returns the class of an error (rules/02-migration-and-metadata §5.10). Errors that no
-// server has sent are network errors, unless they have a method Failure() Failure.
+// server has sent are network errors, unless they have a method Failure() FailureClass.
 func FailureClassOf(err error) FailureClass { return FailureInfoOf(err).Class }
 
 // FailureInfoOf returns the row for an error.

@@ -70,7 +70,7 @@ func IsOrphansError(err error) bool {
 		strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
 }
 
-// temporaryFailures are temporary.
+// temporaryFailures pass: a retry after a while may succeed.
 var temporaryFailures = []FailureInfo{
 	{mongoerr.LockTimeout, "", RetryLater, "The collection is locked, for example by an index build.", remedyWait},
 	{mongoerr.LockBusy, "", RetryLater, "The collection or its database is locked.", remedyWait},
@@ -160,7 +160,7 @@ var rangeFailures = []FailureInfo{
 	{mongoerr.ChunkTooBig, "", SkipRange, "The range is too large to move.", remedySplit},
 }
 
-// operatorFailures need an operator.
+// operatorFailures can be resolved only by an operator.
 var operatorFailures = []FailureInfo{
 	{
 		mongoerr.FailedToParse,

@@ -15,7 +15,8 @@ const SessionsNamespace = "config.system.sessions"
 // chose it.
 type Reason string
 
-// These are the reasons, in the order in which they are checked.
+// These are the reasons. The selection checks ReasonDrain, ReasonZoneViolation and ReasonChunksImbalance in
+// this order.
 const (
 	ReasonNone            Reason = "none"
 	ReasonDrain           Reason = "drain"

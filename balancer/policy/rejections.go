@@ -2,7 +2,7 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// rejectPair reports why the largest shard gives nothing to the smallest one.
+// reportRejectedPair reports why the largest shard gives nothing to the smallest one.
 func (sel *selection) reportRejectedPair(code Code, donor, recipient *roundShard, zone int, n Numbers, flagged int) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{

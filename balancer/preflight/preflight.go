@@ -246,7 +246,7 @@ func (l *checker) isDrain() bool { return l.Shard != "" }
 // moves summarizes the steps that move a collection.
 type moves struct {
 	from, to       []catalog.ShardID
-	splitsOrMerges bool  // or merges
+	splitsOrMerges bool  // the plan has splits or merges
 	donorSplits    bool  // the donor chooses the split points
 	maxBytes       int64 // maximum bytes of a step
 }

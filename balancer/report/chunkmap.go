@@ -82,7 +82,7 @@ type Owner struct {
 	Share float64 `json:"share"` // 0 to 1
 }
 
-// MapZone is a range of a zone, over the cells From to To-1. Cells show whole chunks, so a range that
+// MapZone is a range of a zone, over the cells FromCell to ToCell-1. Cells show whole chunks, so a range that
 // begins inside a chunk is shown from the beginning of the chunk.
 type MapZone struct {
 	Zone     string `json:"zone"`

@@ -49,7 +49,7 @@ type RecentMoves struct {
 // Rate returns the moved bytes a second.
 func (r RecentMoves) Rate() int64 { return r.Bytes / int64(RecentSpan/time.Second) }
 
-// Slot is a time slot of a History.
+// Slot is a time slot of a DayHistory.
 type Slot struct {
 	Begin  time.Time `json:"begin"`
 	Moves  int       `json:"moves"`
@@ -102,7 +102,7 @@ type Event struct {
 	Error     string        `json:"error,omitzero"`
 }
 
-// maxEvents is the maximum number of events of a History.
+// maxEvents is the maximum number of events of a DayHistory.
 const maxEvents = 200
 
 // operatorEvents are the log entries about actions of operators.
@@ -130,7 +130,7 @@ func NewDayHistory(s *catalog.Snapshot) DayHistory {
 	return h.finish()
 }
 
-// history builds a History.
+// history builds a DayHistory.
 type history struct {
 	DayHistory
 	all             []loggedEvent

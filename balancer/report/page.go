@@ -92,7 +92,7 @@ var templateFuncs = template.FuncMap{
 
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// Templates pass numbers of several types.
+// countText formats a number. Templates pass numbers of several types.
 func countText(n any) string                { return humanize.Number(wholeNumber(n)) }
 func countedText(n any, what string) string { return humanize.Count(wholeNumber(n), what) }
 

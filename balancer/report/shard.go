@@ -94,7 +94,7 @@ func (s Shard) rank() int {
 	return 2
 }
 
-// ByteSpread describes the sizes of the shards that are not draining. Draining counts the others.
+// ByteSpread describes the sizes of the shards that are not draining. DrainingShards counts the others.
 type ByteSpread struct {
 	Least, Mean, Most int64
 	DrainingShards    int

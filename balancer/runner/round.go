@@ -19,9 +19,9 @@ type round struct {
 	start              time.Time // the time at which the round begins, or an earlier one
 	decisions          []policy.Decision
 	ended              bool
-	startedMoves       int   // moves that the gate has admitted
-	chooseAgain        bool  // some moves have not begun and are to be chosen again
-	splits             int   // the number of splits
+	startedMoves       int  // moves that the gate has admitted
+	chooseAgain        bool // some moves have not begun and are to be chosen again
+	splits             int
 	err                error // the first error of an exchange
 	tables             map[string]*catalog.RoutingTable
 	sizes              map[string]map[catalog.ShardID]int64

@@ -78,9 +78,9 @@ type run struct {
 	// toReread are the collections whose chunks are to be read again.
 	toReread     map[string]bool
 	limitReached string // the limit that was reached, as text
-	operatorErr  error  // the error about which the operator has to decide
+	operatorErr  error  // about which the operator has to decide
 	result       Result
-	movesBegun   int // number of moves that have begun
+	movesBegun   int
 	failedReads  int // number of consecutive rounds that could not be read to their end
 }
 

@@ -165,8 +165,8 @@ func (a *skippedRange) isOver(now time.Time) bool {
 		*a == skippedRange{ns: a.ns, min: a.min, until: a.until, why: a.why} // it has not failed
 }
 
-// skippedAt returns the ranges of a collection that are skipped at a time. It forgets ranges that are not skipped any
-// more, so that a long run does not collect all that it has moved.
+// skippedAt returns the ranges of a collection that are skipped at a time. It forgets ranges that are
+// not skipped any more, so that a long run does not collect all that it has moved.
 func (s *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

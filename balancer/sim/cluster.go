@@ -26,12 +26,12 @@ type cluster struct {
 	shards      []catalog.Shard
 
 	orderedCollections []*collection
-	entries            []catalog.Collection // entries of order; nil after a change
+	entries            []catalog.Collection // entries of orderedCollections; nil after a change
 	collections        map[string]*collection
 
 	volumes           *volumes                   // nil for no limit
 	activeOps         int                        // running migrations and actions
-	committedMoves    int                        // committed
+	committedMoves    int                        // number of committed migrations
 	donatingNamespace map[catalog.ShardID]string // by shard, the collection whose chunks it is donating
 	idCount           uint64                     // number of ids of new chunks
 	events            []Event

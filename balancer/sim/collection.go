@@ -17,12 +17,12 @@ type collection struct {
 
 	chunks *catalog.Draft
 
-	// ownedBytes and documents are the owned amounts of each shard; shards that have reported nothing are
+	// ownedBytes and ownedDocs are the owned amounts of each shard; shards that have reported nothing are
 	// missing. stored includes orphans.
 	ownedBytes, ownedDocs map[catalog.ShardID]int64
 	stored                map[catalog.ShardID]Amount
-	// reportedBytes is bytes as shards report it: the number of documents times the average document size
-	// rounded down.
+	// reportedBytes is ownedBytes as shards report it: the number of documents times the average
+	// document size rounded down.
 	reportedBytes map[catalog.ShardID]int64
 	extents       *extents
 	// mergeableShards are the shards that may have chunks to merge; nil before the first use.

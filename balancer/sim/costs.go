@@ -15,8 +15,8 @@ type Costs struct {
 	// BatchTime is the round trip time of each batch of BatchBytes.
 	BatchTime  time.Duration
 	BatchBytes int64
-	// MoveOverhead is the duration of a migration without its clone: checks, catching up and the commit. Refused
-	// is the duration of a migration that the donor rejects, Failed of one that fails later.
+	// MoveOverhead is the duration of a migration without its clone: checks, catching up and the commit.
+	// Refused is the duration of a migration that the donor rejects, Failed of one that fails later.
 	MoveOverhead, Refused, Failed time.Duration
 	// Prepare is the part of these three durations before the donor reads the chunk.
 	Prepare time.Duration

@@ -143,8 +143,8 @@ func (c *cluster) adoptDeletions(parts catalog.SnapshotParts) {
 	}
 }
 
-// DeletionDue returns when a range deletion in a snapshot is done. The time is never in the past,
-// because the deletion is still pending.
+// DeletionDue returns when a range deletion in a snapshot is due. The time is never in the past, because
+// the deletion is still pending.
 func DeletionDue(x catalog.RangeDeletion, now time.Time, delay time.Duration) time.Time {
 	gone := now
 	if x.Delayed {

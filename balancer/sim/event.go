@@ -47,8 +47,8 @@ type Event struct {
 	RemainingPieces int
 	// Points are the points of a split.
 	Points []catalog.Key
-	// KnownBoundBelow and Highest are set if a bound or a point was computed from assumed contents of chunks. On
-	// a real cluster the donor would choose it; it would be between the two.
+	// KnownBoundBelow and KnownBoundAbove are set if a bound or a point was computed from assumed contents
+	// of chunks. On a real cluster the donor would choose it; it would be between the two.
 	KnownBoundBelow, KnownBoundAbove catalog.Key
 	// Chunks is the number of chunks that were merged.
 	Chunks int

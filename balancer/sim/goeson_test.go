@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// activeOps returns a cluster with a migration of its first chunk under way, from
+// underWay returns a cluster with a migration of its first chunk under way, from
 // shard 0 to shard 1, since some time.
 func underWay(s *catalog.Snapshot, since time.Duration) *catalog.Snapshot {
 	parts := s.Parts()

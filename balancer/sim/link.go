@@ -13,13 +13,14 @@ import (
 // Link overrides Costs for migrations from one shard to another.
 // Zero fields do not override.
 type Link struct {
-	// Bandwidth and Move override the fields of Costs.
+	// Bandwidth and MoveOverhead override the fields of Costs.
 	Bandwidth    int64
 	MoveOverhead time.Duration
-	// DurationSpread is the standard deviation of the logarithm of the durations. It does not change their mean.
+	// DurationSpread is the standard deviation of the logarithm of the durations. It does not change
+	// their mean.
 	DurationSpread float64
-	// FailureShare is the share of migrations that fail: after the fraction FailureProgress of their duration, or
-	// after Costs.Failed if FailureProgress is 0.
+	// FailureShare is the share of migrations that fail: after the fraction FailureProgress of their
+	// duration, or after Costs.Failed if FailureProgress is 0.
 	FailureShare, FailureProgress float64
 	// RefusalShare is the share of migrations that the donor rejects, after Costs.Refused.
 	RefusalShare float64

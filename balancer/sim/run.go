@@ -60,7 +60,7 @@ type Run struct {
 	cluster       *cluster
 	cfg           Config
 	eventCount    int
-	movablePieces int64 // number of pieces that can be moved
+	movablePieces int64
 	err           error // of Watch, or a NotConvergingError
 }
 

@@ -24,7 +24,7 @@ type Sharding interface {
 
 // ConnectSettings holds the options of connections that scripts open.
 type ConnectSettings struct {
-	// Address is the address of the shell's own connection. Routers are hosts that Settings also reach.
+	// Address is the address of the shell's own connection. Routers are hosts that ClientOptions also reach.
 	Address       string
 	Routers       []string
 	ClientOptions *options.ClientOptions

@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// The intervals at which a long wait shows its progress.
+// The intervals at which a long wait shows its progress, and the width of the line on a terminal.
 const (
 	terminalInterval = time.Second
 	logInterval      = time.Minute

@@ -27,7 +27,7 @@ const (
 // PlanDetail says how much of a plan is shown.
 type PlanDetail struct {
 	All bool // all steps and shards, rather than the first steps and the shards that change most
-	Why bool // the reason of each step, with numbers
+	Why bool // the reason of the first step of each line, with numbers
 }
 
 // PlanText returns a plan as text: totals, the data of each shard before and after, the steps, and what
@@ -140,8 +140,8 @@ func changeSize(s plan.ShardChange) int64 {
 	return max(d, -d)
 }
 
-// writeSteps writes each step, with its reason if requested. Unless all steps are requested, steps that
-// differ only in their range share a line.
+// writeSteps writes each step, with its reason if requested. Unless all steps are requested, similar
+// steps share a line (isSameStepGroup), with the reason of the first one.
 func (p *page) writeSteps(list []plan.Step, detail PlanDetail) {
 	var lines [][]plan.Step
 	for _, s := range list {

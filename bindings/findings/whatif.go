@@ -117,7 +117,7 @@ type comparisonTable struct {
 	o          whatif.Outcomes
 	shown      []int
 	all        bool
-	labelWidth int // the width of labels
+	labelWidth int
 }
 
 // labelColumnWidth returns the width of the labels for a number of columns: names of links and shards

@@ -58,7 +58,8 @@ func textFunctions() []string {
 	}
 }
 
-// wrapInTextGlobal wraps an operand in a call of the hidden global if the operand may be a Long or Decimal128.
+// wrapInTextGlobal wraps an operand in a call of the hidden global if the operand may be a Long or
+// Decimal128.
 func wrapInTextGlobal(x ast.Expression) ast.Expression {
 	switch x := x.(type) {
 	case *ast.StringLiteral, *ast.TemplateLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:

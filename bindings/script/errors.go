@@ -252,7 +252,8 @@ func OptionalText(v goja.Value) string {
 const (
 	InvalidInputErrorName = "MongoshInvalidInputError"
 	RuntimeErrorName      = "MongoshRuntimeError"
-	// UnreachableStateErrorName ends a wait for a state that can't be reached. Its message says what has to be done.
+	// UnreachableStateErrorName is the name of the error that ends a wait for a state that can't be reached.
+	// Its message says what has to be done.
 	UnreachableStateErrorName = "StuckError"
 	DeprecatedErrorName       = "MongoshDeprecatedError"
 	UnimplementedErrorName    = "MongoshUnimplementedError"
@@ -270,7 +271,7 @@ const (
 	CodeNoEncryption     = "SHAPI-10005"
 )
 
-// IsUnreachableState reports whether a script ended with a UnreachableStateErrorName.
+// IsUnreachableState reports whether a script ended with an error named UnreachableStateErrorName.
 func IsUnreachableState(err error) bool {
 	thrown, ok := errors.AsType[*Error](err)
 	return ok && thrown.Name == UnreachableStateErrorName

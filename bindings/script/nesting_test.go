@@ -22,7 +22,7 @@ var nests = []struct{ open, middle, end string }{
 	{"(class extends ", "Object", "{})"}, {"class A{static{", "", "}}"}, {"({a=1}={a:", "1", "})"}, {"async()=>\n", "1", ""},
 }
 
-// after are chains that go on after an operand.
+// afterOperand are chains that go on after an operand.
 var afterOperand = []string{".a", "\n.a", "()", "[0]", "+1", "\n+1", "?.a", "``", "**1", "/1", ",1 /", " in {}", "\ninstanceof\nf"}
 
 func TestNestingOfPrograms(t *testing.T) {

@@ -47,8 +47,8 @@ func mayNeedTranspiling(text string) bool {
 	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)
 }
 
-// hasUncompilableSyntax finds syntax that the engine parses but cannot compile: async generators and "#name in
-// object".
+// hasUncompilableSyntax finds syntax that the engine parses but cannot compile: async generators and
+// "#name in object".
 func hasUncompilableSyntax(text string) bool {
 	return strings.Contains(text, "async") && regexp.MustCompile(`\basync\s*(function\b\s*)?\*`).MatchString(text) ||
 		strings.Contains(text, "#") && regexp.MustCompile(`#[\w$]+\s+in\b`).MatchString(text)
@@ -110,7 +110,7 @@ func transpileFailsAtEnd(err error) bool {
 		e != nil && strings.Contains(e.message, "but found end of file")
 }
 
-// isESModule reports whether a translated text has imports or exports.
+// isModule reports whether a translated text has imports or exports.
 func (t *transpiledCode) isModule() bool {
 	return regexp.MustCompile(`(?m)^(import|export) `).MatchString(t.code)
 }

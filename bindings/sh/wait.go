@@ -43,7 +43,7 @@ type wait struct {
 // workState is the state of the work at a poll.
 type workState struct {
 	done bool
-	// activity is the running activity, for the progress. why says why activity is empty.
+	// activity is the running activity, for the progress.
 	activity string
 	// unfinishedText says what is not done yet, for the error of a timeout.
 	unfinishedText string

@@ -84,7 +84,7 @@ func errorReply(err error) bson.Raw {
 		Value: int32(code)}, {Key: "codeName", Value: e.CodeName()}})
 }
 
-// ScriptedClusterTime holds the cluster time fields in replies of the fixture.
+// ScriptedClusterTime holds the cluster time fields in replies of a ScriptedServer.
 var ScriptedClusterTime = bson.D{
 	{Key: "$clusterTime", Value: bson.D{
 		{Key: "clusterTime", Value: bson.Timestamp{T: 1700000100, I: 5}},

@@ -108,7 +108,7 @@ type statsMerge struct {
 	sums       map[string]float64
 	sumNames   []string // names of sums, in the order of their first occurrence
 	indexSizes map[string]float64
-	indexNames []string // names of sizes, in the order of their first occurrence
+	indexNames []string // names of indexes, in the order of their first occurrence
 	count      float64
 	bytes      float64 // Σ avgObjSize·count
 	indexes    int64

@@ -22,7 +22,7 @@ type clusterOptions struct {
 	release    catalog.Release
 	seed       *uint64
 	parameters map[string]any
-	// fixtures are scripts that prepare a new cluster. fixture is the one given in these options, empty
+	// fixtures are scripts that prepare a new cluster. ownFixture is the one given in these options, empty
 	// for none.
 	fixtures   []string
 	ownFixture string

@@ -101,7 +101,7 @@ func TestDrainingAloneKnowsZones(t *testing.T) {
 	}
 }
 
-// checkDocument is what tests read of the JSON.
+// checkDocumentJSON is what tests read of the JSON.
 type checkDocumentJSON struct {
 	OK                       bool
 	Status, Address, Version string

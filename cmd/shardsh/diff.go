@@ -78,7 +78,7 @@ func (o *diffFlags) parseArgs(_ environment, words []string) error {
 }
 
 // parseSince returns the duration from --since up to from; "yesterday" is the beginning of the day
-// of from, because the newest snapshot from before it counts.
+// of from in UTC, so that the last snapshot of the day before is found.
 func parseSince(text string, from time.Time) (time.Duration, error) {
 	switch text {
 	case "":

@@ -28,7 +28,7 @@ type doctorFlags struct {
 	clusterFlags
 	common         commonFlags
 	asJSON         bool
-	advisoriesFile string // of advisories
+	advisoriesFile string // adds or mutes known server faults
 
 	advisories advisory.List
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// lines returns those of a text, each no wider than a terminal that is not small.
+// linesOfHelp returns the lines of a help text, each no wider than a terminal that is not small.
 func linesOfHelp(t *testing.T, args ...string) []string {
 	t.Helper()
 	code, stdout, stderr := runProgram(t, "", args...)

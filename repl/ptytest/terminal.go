@@ -29,7 +29,7 @@ type Terminal struct {
 	printed     chan string
 	unread      string // output that was not expected yet
 	screen      *Screen
-	waitForExit func() error // waits for the exit
+	waitForExit func() error
 }
 
 // Start runs a program on a terminal of 24 rows and 80 columns. It sets the three streams of cmd. The

@@ -77,8 +77,8 @@ type loop struct {
 	Config
 	view            View
 	last            *catalog.Snapshot
-	history         []*report.Overview // the newest last, within the last rateSpan
-	writtenEventIDs map[string]bool    // IDs of the events of the last overview in the JSON output
+	history         []*report.Overview // the newest last; see remember
+	writtenEventIDs map[string]bool    // in the JSON output, those of the last overview with events
 
 	reading, forecasting bool
 	read                 chan readResult

@@ -193,11 +193,11 @@ func maskFractions(list []number, whole uint64, done map[number]number, random *
 	}
 }
 
-// replacementRange is a range of numbers that can replace each other: they have the same number of digits, and
-// they all fit the same types.
+// replacementRange is a range of numbers that can replace each other: they have the same number of
+// digits, and they all fit the same types.
 type replacementRange struct{ first, last uint64 }
 
-// ascending returns k numbers of the class in order. Large numbers are chosen such that doubles can
+// ascending returns k numbers of the range in order. Large numbers are chosen such that doubles can
 // represent them.
 func (c replacementRange) ascending(k int, random *rand.Rand) []uint64 {
 	first, apart := c.first, uint64(1)

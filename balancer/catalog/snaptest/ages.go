@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// DrawAgedSnapshot draws a cluster with balanced and unbalanced collections of different ages, with and without
-// chunks to merge.
+// DrawAgedSnapshot draws a cluster with balanced and unbalanced collections of different ages, with and
+// without chunks to merge.
 func DrawAgedSnapshot(t *rapid.T) *catalog.Snapshot {
 	const shards = 4
 	var list []*catalog.CollectionState

@@ -19,8 +19,8 @@ type Accounts struct {
 // Command implements one user or role management command.
 type Command func(*Accounts, Request) (bson.D, error)
 
-// StoredRolePrefix is the prefix of the storage names of roles, which are stored next to the users. A database
-// name never contains a space, so the names cannot collide.
+// StoredRolePrefix is the prefix of the storage names of roles, which are stored next to the users. A
+// database name never contains a space, so the names cannot collide.
 const StoredRolePrefix = "role "
 
 // storeRole persists the current state of a role.

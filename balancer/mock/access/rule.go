@@ -131,7 +131,7 @@ func MayCreate(r Request) bool {
 	return r.Grants.Allows(r.target(), "createCollection") || r.Grants.Allows(r.target(), "insert")
 }
 
-// MayCollMod reports whether the caller may run the command. A view also requires the privileges of its
+// MayCollMod reports whether the caller may run collMod. A view also requires the privileges of its
 // new pipeline.
 func MayCollMod(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))

@@ -194,8 +194,8 @@ func (s Spec) ParseOnlyCommandValue(body bson.Raw) (Values, error) {
 	return parsed, s.parseCommandValue(body, parsed)
 }
 
-// CheckMaxTimeAndFieldNames checks maxTimeMS, and that all fields are known, if the command declares maxTimeMS. All
-// other checks follow later.
+// CheckMaxTimeAndFieldNames checks maxTimeMS, and that all fields are known, if the command declares
+// maxTimeMS. All other checks follow later.
 func (s Spec) CheckMaxTimeAndFieldNames(body bson.Raw) error {
 	f, declared := findField(s.Fields, "maxTimeMS")
 	if !declared {

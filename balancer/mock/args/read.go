@@ -11,7 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// IsTrueOrNonzero returns the value of a bool, and true for a number other than zero. Any other value is false.
+// IsTrueOrNonzero returns the value of a bool, and true for a number other than zero. Any other value is
+// false.
 func IsTrueOrNonzero(v bson.RawValue) bool {
 	if b, ok := v.BooleanOK(); ok {
 		return b

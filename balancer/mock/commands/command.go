@@ -28,7 +28,8 @@ type Command struct {
 	ReadConcern bool
 	// WriteConcern commands accept a write concern. Others reject it with error 72.
 	WriteConcern bool
-	// AwaitsRequestedNodes commands wait for the nodes that their write concern names. Others wait for a majority.
+	// AwaitsRequestedNodes commands wait for the nodes that their write concern names. Others wait for a
+	// majority.
 	AwaitsRequestedNodes bool
 	// Retryable commands accept txnNumber.
 	Retryable bool

@@ -10,5 +10,5 @@
 // to and from them.
 //
 // Both kinds of files are read as a Source, entry by entry through Read. An invalid entry is reported as
-// a *EntryError that names the entry. Checks that apply to every entry belong in Read.
+// an *EntryError that names the entry. Checks that apply to every entry belong in Read.
 package disk

@@ -83,7 +83,7 @@ func (e *EntryError) Error() string {
 
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// Read calls read for each entry of a bucket in key order. It stops with a *EntryError at the first
+// Read calls read for each entry of a bucket in key order. It stops with an *EntryError at the first
 // entry for which read fails.
 func Read(from Source, bucket string, read func(key, value []byte) error) error {
 	for key, value := range from.Each(bucket) {

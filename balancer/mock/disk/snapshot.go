@@ -19,7 +19,7 @@ import (
 )
 
 // A snapshot is a gzipped sequence of BSON documents: a header, the entries of the state, and an end
-// document with their number.
+// document with its position.
 type (
 	// SnapshotHeader is the first document of a snapshot.
 	SnapshotHeader struct {
@@ -32,7 +32,7 @@ type (
 		Bucket string `bson:"b"`
 		Key    []byte `bson:"k"`
 		Value  []byte `bson:"v"`
-		// End is set only in the last document: the number of entries.
+		// End is set only in the last document: the number of entries plus one.
 		End int64 `bson:"end,omitempty"`
 	}
 )

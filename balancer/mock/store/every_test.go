@@ -30,7 +30,7 @@ type size struct {
 
 var sizes = map[int]*size{}
 
-// expr.sizeOf makes the documents of a size once.
+// sizeFor makes the documents of a size once.
 func sizeFor(t testing.TB, n int) *size {
 	if s := sizes[n]; s != nil {
 		return s
@@ -100,7 +100,7 @@ type aUse struct {
 	task func(t testing.TB, s *size) task
 }
 
-// scalar uses of operators that take no time of their own: on each element.
+// scalarUses are uses of operators that take no time of their own: on each element.
 var scalarUses = map[string]string{
 	"$abs": `["$$this"]`, "$add": `["$$this", 1]`, "$subtract": `["$$this", 1]`, "$multiply": `["$$this", 2]`,
 	"$divide": `["$$this", 3]`, "$mod": `["$$this", 3]`, "$ceil": `["$$this"]`, "$floor": `["$$this"]`,

@@ -86,7 +86,7 @@ func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bo
 	return dst, found, true
 }
 
-// extractKeys computes the entries of a document with arrays. If duplicateKey is one of them, its values are
+// extractKeys computes the entries of a document with arrays. If shownKey is one of them, its values are
 // kept.
 func (ix *Index) extractKeys(doc bson.Raw, shownKey []byte) (keyExtraction, error) {
 	x := keyExtraction{ix: ix, duplicateKey: shownKey}

@@ -53,8 +53,8 @@ type accessPath struct {
 	index        *Index
 	bounds       []bounds // for each field of the index
 	exactClauses []bool   // by clause: all keys within the bounds satisfy the clause
-	// explainedBackward is the direction that explain shows. reversed means that the scan reads the entries,
-	// which are all ascending, from the end.
+	// explainedBackward is the direction that explain shows. readsFromEnd means that the scan reads the
+	// entries, which are all ascending, from the end.
 	explainedBackward, readsFromEnd bool
 	sorted                          bool // documents come in the requested order
 	from, to                        []byte
@@ -288,7 +288,7 @@ func (a *accessPath) boundedFields() int {
 	return n
 }
 
-// planOr plans an $or all of whose branches use an index. It returns nil if there is none.
+// planOr plans an $or all of whose branches use an index; nil if it finds none.
 func (p *Plan) planOr() *Plan {
 	for _, c := range p.clauses {
 		if c.Or == nil {

@@ -12,7 +12,7 @@ const watchInterval = 10 * time.Millisecond
 // longCommandWatch is the periodic check of a busy connection. The connection's state lock guards it.
 type longCommandWatch struct {
 	timer          *time.Timer
-	isTimerRunning bool   // the timer is running
+	isTimerRunning bool
 	seen           uint64 // the newest message at the last check
 	ended          bool
 	// hasHelper: a second goroutine is running, which reads and handles the next message.

@@ -23,7 +23,7 @@ type Workload struct {
 	pattern           catalog.KeyPattern
 	keys              []key
 	weights           []float64 // of keys[i] at the beginning of a day
-	cumulativeWeights []float64 // cumulative weights up to keys[i]
+	cumulativeWeights []float64 // sums of the weights up to keys[i]
 	// insertedDocs is the number of inserted documents, which follow the last chunk's lower bound for the
 	// distribution "latest".
 	insertedDocs int64

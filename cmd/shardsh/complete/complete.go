@@ -12,7 +12,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// FileKind says which file names also complete the word, in addition to the words of an Answer.
+// FileKind says which file names also complete the word, in addition to the words of Completions.
 type FileKind string
 
 // The kinds. KindFiles may have suffixes.
@@ -178,7 +178,7 @@ func alternatives(form string) Completions {
 	return answer
 }
 
-// NewCompletions returns an Answer with words.
+// NewCompletions returns Completions with words.
 func NewCompletions(words ...string) Completions {
 	answer := Completions{Files: KindNone}
 	for _, w := range words {

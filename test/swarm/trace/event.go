@@ -24,7 +24,7 @@ const (
 	BalancingOff       = "paused"                 // Names are the collections that the lease lists as switched off
 	OpBegin            = "op.begin"               // operation of a writer on Key: Cmd is inc, read or scan
 	OpEnd              = "op.end"                 // Number is the read value
-	ProcessBegin       = "process.begin"          // a process of the program; Limit is the maximum number of moves
+	ProcessBegin       = "process.begin"          // a process of the program; MaxMoves is the maximum number of moves
 	ProcessEnd         = "process.end"            // Code 0 is ok
 	Kill               = "kill"                   // a process is killed
 	Fault              = "fault"                  // an injected fault
@@ -121,7 +121,7 @@ type Entry struct {
 	Mode         string   `json:"mode,omitempty"`
 }
 
-// Event is one line of a trace. T is in microseconds since the start.
+// Event is one line of a trace. Micros is the time in microseconds since the start.
 type Event struct {
 	Seq    int    `json:"seq"`
 	Micros int64  `json:"t"`

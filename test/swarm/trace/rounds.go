@@ -44,7 +44,7 @@ type roundChecker struct {
 	balancerEnded    bool // the balancer is not running
 	inRound          bool
 	entriesAtBegin   map[[2]string]Entry // the catalog's documents at the beginning of the round
-	endedRounds      int64               // of rounds that have ended in the term
+	endedRounds      int64               // number of the rounds that have ended in the term
 	term             int64
 	busy             []string // shards of the round's migrations
 	moved            bool     // the round has moved data

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// CheckSizeBalancing checks S6: a move that evens out sizes reduces the difference between two shards and does
-// not reverse it. The donor owns at least three chunk sizes more than the recipient, and the move is at
-// most a third larger than a chunk.
+// CheckSizeBalancing checks S6: a move that evens out sizes reduces the difference between two shards
+// and does not reverse it. The donor owns at least three chunk sizes more than the recipient, and the
+// move is at most a third larger than a chunk.
 func CheckSizeBalancing(t Trace) (found []Violation) {
 	began, changed := map[migration]Event{}, map[string]bool{}
 	in := false

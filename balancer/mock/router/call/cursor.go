@@ -59,7 +59,7 @@ type Cursor struct {
 	HeldBytes *ByteCount
 	// bytes is the maximum memory that the cursor holds.
 	bytes int64
-	// keptRanges prevents the deletion of the ranges that the cursor reads; nil if it reads none.
+	// keptRanges keeps the ranges that the cursor reads from being deleted; nil if it reads none.
 	keptRanges *mock.OpenCursor
 	// secondaryRead tracks the documents that the cursor loses on secondaries; nil if it reads primaries.
 	secondaryRead *mock.SecondaryRead

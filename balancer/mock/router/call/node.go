@@ -74,8 +74,8 @@ type Member struct {
 	Shard catalog.ShardID
 	// Set is the name of the replica set, Address the node's host:port.
 	Set, Address string
-	// Primary is the address of the set's primary. All are the addresses of all members. Both are empty
-	// for a set of one member.
+	// Primary is the address of the set's primary. MemberHosts are the addresses of all members. Both are
+	// empty for a set of one member.
 	Primary     string
 	MemberHosts []string
 }

@@ -22,8 +22,8 @@ type Outcome struct {
 	Removed           bool
 	// Reply is the complete reply of a findAndModify.
 	Reply bson.D
-	// CollectionRewriteCount is the number of times that the collection had been rewritten by a resharding or a move
-	// before the write.
+	// CollectionRewriteCount is the number of times that the collection had been rewritten by a
+	// resharding or a move before the write.
 	CollectionRewriteCount int
 }
 

@@ -60,7 +60,7 @@ func TestHelloTellsTheMechanismsOfAUser(t *testing.T) {
 	}
 }
 
-// conversation sends commands on one connection.
+// onConnection sends a command on one connection.
 func onConnection(x *tester, client *wire.ClientConn, db string, command bson.D) bson.Raw {
 	x.T.Helper()
 	body, err := bson.Marshal(command)

@@ -143,7 +143,7 @@ func drop(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in '%s' database in sharded cluster",
 			c.DB)
 	}
-	// Since 7.0 dropping a collection that does not exist succeeds.
+	// Through a router, dropping a collection that does not exist succeeds in all releases (SERVER-36317).
 	c.Cluster.Collections().Drop(ns)
 	return bson.D{}, nil
 }

@@ -40,8 +40,8 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "count", Value: point.Replace(next)}}, nil
 }
 
-// configureBlockingPoint sets a fail point that blocks threads: on the port of a member for that member, through
-// a router for all members.
+// configureBlockingPoint sets a fail point that blocks threads: on the port of a member for that member,
+// through a router for all members.
 func configureBlockingPoint(c *call.Call, name string) (bson.D, error) {
 	mode, err := failpoint.ReadMode(c.Body.Raw)
 	if err != nil {

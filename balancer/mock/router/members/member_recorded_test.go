@@ -234,7 +234,7 @@ func excused(path string) bool {
 	return false
 }
 
-// gossip are the fields that the recorder left out.
+// gossipFields are the fields that the recorder left out.
 var gossipFields = []string{"$clusterTime", "operationTime", "$configTime", "$topologyTime", "electionId"}
 
 // shape compares the names of fields and the types of values, as the recorder

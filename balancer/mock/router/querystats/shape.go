@@ -189,7 +189,8 @@ func (s shaper) stage(name string, v bson.RawValue) any {
 	return s.expression(v)
 }
 
-// join returns the names of the joined collection and its fields.
+// join returns the shape of a stage that joins another collection: the names of the collection and of
+// fields stay.
 func (s shaper) join(doc bson.Raw) bson.D {
 	shape := bson.D{}
 	for _, name := range []string{"from", "coll", "as", "localField", "foreignField", "connectFromField",

@@ -35,8 +35,8 @@ type foreignCollection struct {
 	stages []bson.Raw // pipeline of a view; nil for a collection
 }
 
-// pipelineEnvironment returns the environment of a database's pipelines. The caller must capture the collections
-// that the pipelines read.
+// pipelineEnvironment returns the environment of a database's pipelines. The caller must capture the
+// collections that the pipelines read.
 func pipelineEnvironment(c *call.Call, db string, let bson.Raw) (*joinedCollections, pipeline.Env) {
 	f := &joinedCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.ForbidsDiskUse(), language: c.Language(),
 		ByName: map[string]foreignCollection{}}

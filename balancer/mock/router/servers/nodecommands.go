@@ -149,7 +149,8 @@ type DiagnosticCommand struct {
 	Run  call.Handler
 }
 
-// RunDiagnosticCommands runs the commands of samples. The result has the times of each sample and of the whole.
+// RunDiagnosticCommands runs commands, and returns their replies with the times of each command and of
+// the whole.
 func RunDiagnosticCommands(c *call.Call, list ...DiagnosticCommand) (bson.D, error) {
 	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.Cluster.Now()) }
 	data := bson.D{{Key: "start", Value: now()}}

@@ -155,8 +155,8 @@ func LocalOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	return call.MarshalAll(docs)
 }
 
-// stageOps returns the $currentOp stage itself, which runs on each shard and appears in its own
-// result.
+// stageOps returns the operations of the $currentOp stage itself, which runs on each shard and appears in
+// its own result.
 func stageOps(c *call.Call) []bson.D {
 	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {

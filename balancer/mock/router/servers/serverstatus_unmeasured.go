@@ -6,8 +6,9 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// UnmeasuredSections returns the sections of serverStatus for features that the mock does not have or does not
-// measure. All values are initial values, so that monitoring tools find the fields that they expect.
+// UnmeasuredSections returns the sections of serverStatus for features that the mock does not have or
+// does not measure. All values are initial values, so that monitoring tools find the fields that they
+// expect.
 func UnmeasuredSections() []call.Section {
 	return []call.Section{
 		{Name: "batchedDeletes", Generate: func(*call.Call) any {

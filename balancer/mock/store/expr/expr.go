@@ -28,7 +28,7 @@ type Scope struct {
 	outer         *Scope // nil for the outermost
 	slots         map[string]int
 	slotCount     int           // number of slots, including those of outer scopes
-	InitialValues []value.Value // initial values by slot
+	InitialValues []value.Value // by slot
 	// Language is the expression language of the release.
 	Language Language
 	// deferredErr is the first error of constant folding. Inner scopes share it. It is nil if such an

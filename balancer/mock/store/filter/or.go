@@ -116,7 +116,7 @@ type allValuesNode struct {
 	name    string
 	path    []string
 	values  []value.Value
-	encoded map[string]bool // encoded
+	encoded map[string]bool // values, encoded
 }
 
 // newAllValuesNode returns an $all of plain values. It returns nil if there are other predicates, or so

@@ -21,7 +21,7 @@ const maxFilterDepth = 100
 type Compiler struct {
 	Scope         *expr.Scope
 	depth         int
-	hasExpression bool // the query has an expression
+	hasExpression bool // in any clause
 	inElemMatch   bool // inside $elemMatch
 	InUpdate      bool // the query is part of an update, in which $expr, $jsonSchema, $where and $text are not allowed
 	top           map[string]topOperatorCompiler

@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// The stages that read other collections: $lookup, $unionWith, $graphLookup.
+// The stages that read other collections: $lookup and $unionWith. $graphLookup is in a separate file.
 
 // joinCache caches the documents that an execution has read from other collections. A stage in a
 // sub-pipeline runs once for each document, but reads the collection only once.

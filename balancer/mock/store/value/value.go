@@ -26,7 +26,7 @@ var OmittedArgument = Value{Type: 0xf0}
 // IsOmittedArgument reports whether an optional argument was not given.
 func IsOmittedArgument(v Value) bool { return v.Type == OmittedArgument.Type }
 
-// IsMissing reports whether the value is missing or Absent.
+// IsMissing reports whether the value is missing or OmittedArgument.
 func IsMissing(v Value) bool { return v.Type == 0 || v.Type == OmittedArgument.Type }
 
 // IsNullish reports whether the value is null, undefined or missing.
