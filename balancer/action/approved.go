@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
@@ -42,6 +43,12 @@ func isPartOf(s plan.Step, c apply.Command) bool {
 	has := func(k catalog.Key) bool { return !k.Less(r.Min) && !r.Max.Less(k) }
 	switch c.Kind {
 	case plan.Split:
+		switch {
+		case s.Kind == plan.Merge:
+			return false
+		case s.Kind == plan.Split && s.Within == nil:
+			return !c.Halve && slices.ContainsFunc(s.Points, c.Point.Equal)
+		}
 		return c.Halve && has(c.Min) && has(c.Max) || !c.Halve && has(c.Point)
 	case plan.Move:
 		return s.Kind == plan.Move && s.From == c.From && s.To == c.To && !c.Force && has(c.Min) && has(c.Max)

@@ -146,3 +146,29 @@ func TestApprovedStepsAlone(t *testing.T) {
 		}
 	}
 }
+
+// A merge splits nothing, and a split only at the points of its step, unless the donor chooses them.
+func TestApprovedSplits(t *testing.T) {
+	w := newWorld(t, scattered(rand.New(rand.NewPCG(6, 9)), stopped), catalog.Release80, 1)
+	chunks := slices.Collect(w.snapshot().Collections()[0].Table.All())
+	lower, point, other, upper := chunks[1].Min, chunks[2].Min, chunks[3].Min, chunks[4].Min
+	within := &plan.Range{Min: lower, Max: upper}
+	for _, c := range []struct {
+		name    string
+		step    plan.Step
+		command apply.Command
+		want    bool
+	}{
+		{"a merge's split", plan.Step{Kind: plan.Merge}, apply.Command{Point: point}, false},
+		{"a merge's halving", plan.Step{Kind: plan.Merge}, apply.Command{Halve: true, Min: lower, Max: upper}, false},
+		{"the point", plan.Step{Kind: plan.Split, Points: []catalog.Key{point}}, apply.Command{Point: point}, true},
+		{"another point", plan.Step{Kind: plan.Split, Points: []catalog.Key{point}}, apply.Command{Point: other}, false},
+		{"a point of the donor", plan.Step{Kind: plan.Split, Within: within}, apply.Command{Point: other}, true},
+		{"a move's split", plan.Step{Kind: plan.Move}, apply.Command{Point: point}, true},
+	} {
+		c.step.Min, c.step.Max, c.command.Kind = lower, upper, plan.Split
+		if got := isPartOf(c.step, c.command); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -32,7 +32,7 @@ var checkParts = []struct {
 	{check.MigrationOutcomes, live.MigrationOutcomes},
 	{check.Zones, live.Zones},
 	{check.Drains, live.Drains | live.Databases | live.Unsharded},
-	{check.RunningReshardings, live.RunningMigrations},
+	{check.RunningReshardings, live.RunningReshardings},
 	{check.Routers, live.Routers | live.MemberVersions},
 	{check.Reachability, live.Reachability},
 	{check.Leases, live.Leases},

@@ -21,7 +21,7 @@ type retryingCluster struct {
 	clock Clock
 	// deadline is the end of waiting; zero means none.
 	deadline time.Time
-	// onUnreachable is called each time that the router becomes unreachable.
+	// onUnreachable is called each time that the router becomes unreachable, without the mutex.
 	onUnreachable func(error)
 
 	mu          sync.Mutex // steps of a round send requests concurrently
@@ -97,20 +97,31 @@ func (r *retryingCluster) hasExpired(began time.Time) bool {
 
 // shouldWait reports whether to wait for an overloaded cluster or an unreachable router (onUnreachable is told).
 func (r *retryingCluster) shouldWait(err error) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if mongoerr.IsOverloaded(err) {
-		return true
-	}
 	if !isUnanswered(err) {
-		r.answered, r.unreachable = true, false
-		return false
+		r.noteAnswer()
+		return mongoerr.IsOverloaded(err)
 	}
-	if r.answered && !r.unreachable {
-		r.unreachable = true
+	answered, news := r.noteUnreachable()
+	if news {
 		r.onUnreachable(err)
 	}
-	return r.answered
+	return answered || mongoerr.IsOverloaded(err)
+}
+
+func (r *retryingCluster) noteAnswer() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answered, r.unreachable = true, false
+}
+
+// noteUnreachable reports whether the router has answered before, and whether it has become unreachable
+// only now.
+func (r *retryingCluster) noteUnreachable() (answered, news bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	news = r.answered && !r.unreachable
+	r.unreachable = r.unreachable || news
+	return r.answered, news
 }
 
 // isUnanswered reports whether there was no answer because the connection to the router is broken.

@@ -38,8 +38,10 @@ type Busy struct {
 	Kind      BusyKind        `json:"kind"`
 	Namespace string          `json:"ns,omitzero"`
 	Shard     catalog.ShardID `json:"shard,omitzero"`
-	// Count is the number of pending range deletions or, where these can't be read, of known orphans.
+	// Count is the number of pending range deletions; 0 if only the number of documents is known.
 	Count int64 `json:"count,omitzero"`
+	// Documents is the number of documents to delete; 0 if only the number of ranges is known.
+	Documents int64 `json:"documents,omitzero"`
 	// Elapsed is the time since the work began. Remaining is the estimated remaining time. 0 means unknown.
 	Elapsed   time.Duration `json:"-"`
 	Remaining time.Duration `json:"-"`
@@ -280,7 +282,7 @@ func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err err
 		_, sizes := catalog.ParseDistribution(doc)
 		for id, data := range sizes {
 			if data.Orphans > 0 {
-				list = append(list, Busy{Kind: BusyDeletion, Namespace: text(doc, "ns"), Shard: id, Count: data.Orphans,
+				list = append(list, Busy{Kind: BusyDeletion, Namespace: text(doc, "ns"), Shard: id, Documents: data.Orphans,
 					Detail: humanize.Count(data.Orphans, "document") + " to delete"})
 			}
 		}
@@ -356,7 +358,8 @@ func (m *MemberReader) askShard(
 	return nil
 }
 
-// MergeBusy merges the work found by a read into earlier results, with the longest times.
+// MergeBusy merges the work found by a read into earlier results, with the longest times and the largest
+// numbers.
 func MergeBusy(to, seen []Busy) []Busy {
 	for _, b := range seen {
 		i := slices.IndexFunc(to, b.sameWork)
@@ -365,6 +368,7 @@ func MergeBusy(to, seen []Busy) []Busy {
 			continue
 		}
 		to[i].Elapsed, to[i].Count = max(to[i].Elapsed, b.Elapsed), max(to[i].Count, b.Count)
+		to[i].Documents = max(to[i].Documents, b.Documents)
 	}
 	return to
 }

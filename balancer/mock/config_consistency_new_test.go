@@ -29,6 +29,7 @@ func TestNewInconsistencies(t *testing.T) {
 			func(p Planter) error { return p.ResetChunkHistory("db.c", storetest.Raw(t, `{"k": 5}`), "b") }, nil},
 		{"a unique index without the shard key", "IncompatibleUniqueIndexOnShardedCollection", index(t, `{"x": 1}`), from90},
 		{"a unique index with the shard key behind", "IncompatibleUniqueIndexOnShardedCollection", index(t, `{"x": 1, "k": 1}`), from90},
+		{"a unique index that begins with _id", "", index(t, `{"_id": 1, "x": 1}`), nil},
 		{"a unique index that begins with the shard key", "", index(t, `{"k": 1, "x": 1}`), nil},
 		{"buckets without options", "MalformedTimeseriesBucketsCollection",
 			func(p Planter) error { return p.CreateCollection("a", "db.system.buckets.s", p.c.ids.NewUUID()) }, from83},

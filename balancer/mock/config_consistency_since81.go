@@ -28,18 +28,15 @@ func (cc *consistencyCheck) checkHistory(chunk catalog.Chunk) {
 }
 
 // checkUniqueIndexes reports unique indexes that do not begin with the shard key. Shards cannot enforce
-// them, because equal values may be on different shards.
+// them, because equal values may be on different shards. As for shardCollection, indexes that begin with
+// _id are allowed.
 func (cc *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
 	local := cc.cluster.shards[id].colls[cc.coll.Namespace]
 	if local == nil || cc.coll.Unsplittable || !cc.cluster.installed.shardRelease(id).FindsIncompatibleUniqueIndexes() {
 		return
 	}
-	fields := cc.coll.Pattern.Fields()
 	for _, spec := range local.docs.Indexes() {
-		if !spec.Unique || spec.Name == "_id_" {
-			continue
-		}
-		if has := catalog.FieldNames(spec.Key); len(has) >= len(fields) && slices.Equal(has[:len(fields)], fields) {
+		if !spec.Unique || canKeepUnique(spec.Key, cc.coll.Pattern) {
 			continue
 		}
 		cc.report("IncompatibleUniqueIndexOnShardedCollection", "Found a unique index that does not begin with the shard key",

@@ -52,7 +52,8 @@ func (d *Display) ConsoleTable(v goja.Value) string {
 		singles = append(singles, single)
 	}
 	if hasSingle {
-		i := column(single)
+		i := len(header) // apart from a field that is named Values, too
+		header = append(header, single)
 		for n := range lines {
 			lines[n] = put(lines[n], i, singles[n])
 		}

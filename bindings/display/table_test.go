@@ -68,3 +68,23 @@ func TestTablesShowAScreen(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Primitives have a column of their own, as in Node, beside a field with the column's name.
+func TestConsoleTableOfPrimitives(t *testing.T) {
+	s := New(Options{Settings: func() InspectSettings { return InspectSettings{} }})
+	s.JS = script.NewEngine(script.Options{})
+	rows, err := s.JS.Runtime.RunString(`[{ Values: 1 }, 5]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+┌─────────┬────────┬────────┐
+│ (index) │ Values │ Values │
+├─────────┼────────┼────────┤
+│ 0       │ 1      │        │
+│ 1       │        │ 5      │
+└─────────┴────────┴────────┘`
+	if got := "\n" + s.ConsoleTable(rows); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}

@@ -18,16 +18,17 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// The number of rows of a plan that are shown unless all are requested.
+// The number of rows of a plan, and of reasons of a row, that are shown unless all are requested.
 const (
-	maxSteps  = 20
-	maxShards = 10
+	maxSteps   = 20
+	maxShards  = 10
+	maxReasons = 3
 )
 
 // PlanDetail says how much of a plan is shown.
 type PlanDetail struct {
 	All bool // all steps and shards, rather than the first steps and the shards that change most
-	Why bool // the reason of the first step of each line, with numbers
+	Why bool // the reason of each step, with numbers; unless All is set, some of the steps that share a line
 }
 
 // PlanText returns a plan as text: totals, the data of each shard before and after, the steps, and what
@@ -173,10 +174,29 @@ func (p *page) writeSteps(list []plan.Step, detail PlanDetail) {
 	for i, line := range alignColumns(rows, right...) {
 		p.writeLine(2, line)
 		if i > 0 && detail.Why {
-			p.writeWrapped(indent, lines[i-1][0].Why)
+			p.writeStepReasons(lines[i-1])
 		}
 	}
 	p.writeMore(left)
+}
+
+// writeStepReasons writes the different reasons of the steps of a line, up to maxReasons.
+func (p *page) writeStepReasons(steps []plan.Step) {
+	var reasons []string
+	seen := map[string]bool{}
+	for _, s := range steps {
+		if !seen[s.Why] {
+			seen[s.Why] = true
+			reasons = append(reasons, s.Why)
+		}
+	}
+	shown := reasons[:min(len(reasons), maxReasons)]
+	for _, why := range shown {
+		p.writeWrapped(indent, why)
+	}
+	if more := len(reasons) - len(shown); more > 0 {
+		p.writeWrapped(indent, moreText(more))
+	}
 }
 
 // isSameStepGroup reports whether two steps are both splits or merges of a collection on a shard, or
@@ -226,8 +246,12 @@ func rangeText(s plan.Step) string {
 // writeMore writes how many rows are not shown.
 func (p *page) writeMore(n int) {
 	if n > 0 {
-		p.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", humanize.Number(n)))
+		p.writeLine(2, moreText(n))
 	}
+}
+
+func moreText(n int) string {
+	return fmt.Sprintf("… %s more: --all, or text(true) at the prompt", humanize.Number(n))
 }
 
 func (p *page) writeGrid(rows [][]string, right ...int) {

@@ -45,6 +45,19 @@ func TestPlanGathersMassWork(t *testing.T) {
 	}
 }
 
+// Steps that share a line may have different reasons.
+func TestPlanShowsReasonsOfALine(t *testing.T) {
+	p := &plan.Plan{Goal: plan.Goal{Kind: plan.Balance}, ReachesGoal: true}
+	for i, why := range []string{"First.", "Second.", "First.", "Third.", "Fourth.", "Fifth."} {
+		p.Steps = append(p.Steps, plan.Step{Number: i + 1, Kind: plan.Merge, Namespace: "shop.orders", From: "a", Why: why})
+	}
+	text := PlanText(p, PlanDetail{Why: true})
+	const want = "6 merges\n            First.\n            Second.\n            Third.\n            … 2 more: --all,"
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+}
+
 // A plan's time is that of copying: a forecast of the same moves has the waits too, such as
 // for a recipient's deletions, and is longer.
 func TestPlanTimeLeavesWaitsOut(t *testing.T) {

@@ -3,6 +3,8 @@ package anonymous_test
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -119,6 +121,37 @@ func TestManyKeys(t *testing.T) {
 		s := cluster(t, p, append([]catalog.Key{p.GlobalMin()}, append(keys, p.GlobalMax())...), 2)
 		redacted(t, s)
 	})
+}
+
+// Fractions are replaced however large the number is, and adjacent doubles stay distinct.
+func TestFractionsOfLargeNumbers(t *testing.T) {
+	p := pattern(t, bson.D{{Key: "a", Value: 1}})
+	key := func(v any) catalog.Key {
+		k, err := p.ParseKey(raw(t, bson.D{{Key: "a", Value: v}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	decimal := func(text string) bson.Decimal128 {
+		d, err := bson.ParseDecimal128(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	keys := []catalog.Key{p.GlobalMin(), key(-1700000000000.123), key(int64(1e12))}
+	f := 1e12
+	for range 3000 { // nearly half of the doubles up to 1e12 + 1
+		f = math.Nextafter(f, 2e12)
+		keys = append(keys, key(f))
+	}
+	between := decimal(new(big.Float).SetFloat64(f).Text('f', 13) + "1")
+	keys = append(keys, key(between), key(math.Nextafter(f, 2e12)), key(9876543210987.125), p.GlobalMax())
+	is := redacted(t, cluster(t, p, keys, 2)).Collections()[0].Table // fails if two are equal
+	if was, is := keys[1].Values()[0].Double(), is.At(1).Min.Values()[0].Double(); math.Mod(is, 1) == math.Mod(was, 1) {
+		t.Errorf("%.3f became %.3f", was, is)
+	}
 }
 
 // What a stranger gets says nothing about the cluster.

@@ -3,8 +3,10 @@ package anonymous
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -104,6 +106,18 @@ func (n number) toBSON(t bson.Type) (bson.RawValue, error) {
 		v.Value = bsoncore.AppendInt64(nil, n.int64())
 		return v, nil
 	}
+	if t == bson.TypeDouble {
+		f, err := strconv.ParseFloat(n.text(), 64)
+		v.Value = bsoncore.AppendDouble(nil, f)
+		return v, err
+	}
+	d, err := bson.ParseDecimal128(n.text())
+	high, low := d.GetBytes()
+	v.Value = bsoncore.AppendDecimal128(nil, high, low)
+	return v, err
+}
+
+func (n number) text() string {
 	text := strconv.FormatUint(n.whole, 10)
 	if n.fraction != "" {
 		text += "." + n.fraction
@@ -111,15 +125,7 @@ func (n number) toBSON(t bson.Type) (bson.RawValue, error) {
 	if n.negative {
 		text = "-" + text
 	}
-	if t == bson.TypeDouble {
-		f, err := strconv.ParseFloat(text, 64)
-		v.Value = bsoncore.AppendDouble(nil, f)
-		return v, err
-	}
-	d, err := bson.ParseDecimal128(text)
-	high, low := d.GetBytes()
-	v.Value = bsoncore.AppendDecimal128(nil, high, low)
-	return v, err
+	return text
 }
 
 // maskNumbers returns a replacement for each number of a set, with the same sign and the same number of
@@ -149,52 +155,97 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 		for n < len(list) && list[n].whole <= c.last {
 			n++
 		}
-		var wholes []uint64
+		var groups [][]number // by integer part
 		for _, one := range list[:n] {
-			wholes = append(wholes, one.whole)
-		}
-		wholes = slices.Compact(wholes)
-		chosen := c.ascending(len(wholes), random)
-		rest := list[:n]
-		for i, whole := range wholes {
-			same := 1
-			for same < len(rest) && rest[same].whole == whole {
-				same++
+			if last := len(groups) - 1; last >= 0 && groups[last][0].whole == one.whole {
+				groups[last] = append(groups[last], one)
+			} else {
+				groups = append(groups, []number{one})
 			}
-			maskFractions(rest[:same], chosen[i], done, random)
-			rest = rest[same:]
+		}
+		for _, group := range groups {
+			// Above, doubles are too far apart for the fractions.
+			if doubles := countDoubles(group); doubles > 0 {
+				c.last = min(c.last, 1<<(doublePrecision-bits.Len(uint(doubles)))-1)
+			}
+		}
+		for i, whole := range c.ascending(len(groups), random) {
+			maskFractions(groups[i], whole, done, random)
 		}
 		list = list[n:]
 	}
 }
 
-// maxWithFraction is the largest integer part whose double still has bits for a random fraction.
-const maxWithFraction = 1 << 33
-
-// maskFractions masks numbers with equal integer parts.
+// maskFractions masks numbers with equal integer parts. Those that doubles represent get fractions that
+// doubles represent, too, so that they stay distinct; those between them get more digits.
 func maskFractions(list []number, whole uint64, done map[number]number, random *rand.Rand) {
 	parts := list
 	if len(list) > 0 && list[0].fraction == "" {
 		done[list[0]] = number{negative: list[0].negative, whole: whole}
 		parts = list[1:]
 	}
-	digits, room := 1, uint64(10)
-	for room-1 < 10*uint64(len(parts)) {
-		digits, room = digits+1, room*10
-	}
-	chosen := ascending(room-1, len(parts), random)
-	for i, n := range parts {
-		is := number{negative: n.negative, whole: whole, fraction: n.fraction}
-		if n.whole < maxWithFraction {
-			text := strconv.FormatUint(chosen[i]+1, 10)
-			is.fraction = strings.Repeat("0", digits-len(text)) + text
+	doubles := countDoubles(parts)
+	precision := min(bits.Len64(10*uint64(doubles)), doublePrecision-bits.Len64(whole))
+	chosen := ascending((1<<max(precision, 0))-1, doubles, random)
+	before := binaryFraction(0, precision)
+	for len(parts) > 0 {
+		n := parts[0]
+		if n.isDouble() {
+			before, chosen = binaryFraction(chosen[0]+1, precision), chosen[1:]
+			done[n] = number{negative: n.negative, whole: whole, fraction: before}
+			parts = parts[1:]
+			continue
 		}
-		done[n] = is
+		between := slices.IndexFunc(parts, number.isDouble)
+		if between < 0 {
+			between = len(parts)
+		}
+		digits, room := 1, uint64(10)
+		for room-1 < 10*uint64(between) {
+			digits, room = digits+1, room*10
+		}
+		for i, more := range ascending(room-1, between, random) {
+			fraction := fmt.Sprintf("%s%0*d", before, digits, more+1)
+			done[parts[i]] = number{negative: n.negative, whole: whole, fraction: fraction}
+		}
+		parts = parts[between:]
 	}
 }
 
-// replacementRange is a range of numbers that can replace each other: they have the same number of
-// digits, and they all fit the same types.
+// doublePrecision is the number of bits of a double's significand.
+const doublePrecision = 53
+
+// isDouble reports whether a double represents the number exactly.
+func (n number) isDouble() bool {
+	r, ok := new(big.Rat).SetString(n.text())
+	if !ok {
+		return false
+	}
+	_, exact := r.Float64()
+	return exact
+}
+
+// countDoubles counts the numbers with a fraction that doubles represent.
+func countDoubles(list []number) (count int) {
+	for _, n := range list {
+		if n.fraction != "" && n.isDouble() {
+			count++
+		}
+	}
+	return count
+}
+
+// binaryFraction returns the digits of n/2^precision after the point, one for each bit.
+func binaryFraction(n uint64, precision int) string {
+	if precision <= 0 {
+		return ""
+	}
+	f := new(big.Rat).SetFrac(new(big.Int).SetUint64(n), new(big.Int).Lsh(big.NewInt(1), uint(precision)))
+	return strings.TrimPrefix(f.FloatString(precision), "0.")
+}
+
+// replacementRange is a range of numbers that can replace each other: they have the same number of digits, and
+// they all fit the same types.
 type replacementRange struct{ first, last uint64 }
 
 // ascending returns k numbers of the range in order. Large numbers are chosen such that doubles can

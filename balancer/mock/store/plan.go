@@ -288,23 +288,26 @@ func (a *accessPath) boundedFields() int {
 	return n
 }
 
-// planOr plans an $or all of whose branches use an index; nil if it finds none.
+// planOr plans the first $or all of whose branches use an index. It returns nil if there is none.
 func (p *Plan) planOr() *Plan {
 	for _, c := range p.clauses {
-		if c.Or == nil {
-			continue
+		if branches := p.planBranches(c.Or); branches != nil {
+			return &Plan{coll: p.coll, query: p.query, clauses: p.clauses, branches: branches}
 		}
-		var branches []*Plan
-		for _, list := range c.Or {
-			branch := (&Plan{coll: p.coll, clauses: list}).chooseBest()
-			if branch.index == nil {
-				return nil
-			}
-			branches = append(branches, branch)
-		}
-		return &Plan{coll: p.coll, query: p.query, clauses: p.clauses, branches: branches}
 	}
 	return nil
+}
+
+// planBranches plans the branches of an $or. It returns nil if a branch uses no index.
+func (p *Plan) planBranches(or [][]filter.Clause) (branches []*Plan) {
+	for _, list := range or {
+		branch := (&Plan{coll: p.coll, clauses: list}).chooseBest()
+		if branch.index == nil {
+			return nil
+		}
+		branches = append(branches, branch)
+	}
+	return branches
 }
 
 // canServe reports whether the index contains every document that can match.

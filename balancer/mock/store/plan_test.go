@@ -235,6 +235,24 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// An $or with a branch without an index does not hide another one whose branches all have indexes.
+func TestSecondOrUsesIndexes(t *testing.T) {
+	c := New()
+	for _, name := range []string{"a", "b"} {
+		if err := c.CreateIndex(IndexSpec{Name: name, Key: storetest.Raw(t, `{"`+name+`": 1}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := filter.Compile(storetest.Raw(t, `{"$and": [{"$or": [{"a": 1}, {"x": 1}]}, {"$or": [{"a": 2}, {"b": 2}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Plan(Query{Filter: f})
+	if err != nil || len(p.branches) != 2 {
+		t.Errorf("%d branches use indexes, want 2: %v", len(p.branches), err)
+	}
+}
+
 // A parsed query lists its conditions as the server does.
 func TestParsedQuery(t *testing.T) {
 	for query, want := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// limitedLines is a reader with a maximum line length. A longer line ends the input.
+// limitedLines is a reader with a maximum line length. A longer line ends the input, after the lines before it.
 type limitedLines struct {
 	io.ReadCloser
 	maxLength, length int
@@ -19,15 +19,16 @@ func (l *limitedLines) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := l.ReadCloser.Read(p)
+	complete := 0 // length of the complete lines
 	for rest := p[:n]; len(rest) > 0; {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
 		l.length += len(line)
 		if l.length > l.maxLength {
 			l.exceeded.Store(true)
-			return 0, io.EOF
+			return complete, io.EOF
 		}
 		if ended {
-			l.length = 0
+			l.length, complete = 0, n-len(more)
 		}
 		rest = more
 	}
