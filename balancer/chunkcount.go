@@ -81,7 +81,7 @@ func (l *Loop) selectCandidatesByCount(coll catalog.Collection, rules policy.Rul
 // function releases it.
 func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
 	nothing := func() {}
-	if l.cfg.Release.HasModes() {
+	if l.cfg.Release.HasConfigServerBalancer() {
 		return true, nothing, nil
 	}
 	locked, err = call(&l.thread, "lock", func(ctx context.Context, c Cluster) (bool, error) {

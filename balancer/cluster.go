@@ -34,9 +34,9 @@ type EventCluster interface {
 // its own operation. Run needs a ConcurrentCluster.
 type ConcurrentCluster interface {
 	Mover
-	// With calls exchange with the cluster and returns when exchange has returned. Every exchange goes
+	// WithCluster calls exchange with the cluster and returns when exchange has returned. Every exchange goes
 	// through With: a cluster that needs a lock for its exchanges takes the lock here.
-	With(exchange func(Cluster))
+	WithCluster(exchange func(Cluster))
 }
 
 // MachineIDs is implemented by a Cluster whose nodes report the numbers that they put into the

@@ -34,7 +34,7 @@ type roundDetails struct {
 }
 
 func (l *Loop) logRound(details bson.D) {
-	if !l.cfg.Release.HasModes() {
+	if !l.cfg.Release.HasConfigServerBalancer() {
 		return // there is no action log yet
 	}
 	err := callWithoutValue(&l.thread, "actionlog", func(ctx context.Context, c Cluster) error {

@@ -84,8 +84,8 @@ type Config struct {
 	// off, which is required while an engine of ours works. Windows and the auto-merger's own switch
 	// still apply.
 	IgnoreMode bool
-	// SkipsShutWindows sleeps until the window opens, for simulations, in which settings don't change.
-	SkipsShutWindows bool
+	// SleepUntilWindow sleeps until the window opens, for simulations, in which settings don't change.
+	SleepUntilWindow bool
 	// NoPauses starts the next round immediately after a round with candidates, for callers that limit
 	// the pace themselves.
 	NoPauses bool
@@ -192,7 +192,7 @@ func (l *Loop) withRestrictions(s policy.Situation) policy.Situation {
 func (l *Loop) Terminate() {
 	l.thread.Terminate()
 	l.streams.Terminate()
-	l.streams.notify()
+	l.streams.callOnWake()
 }
 
 // Close frees the loop and its streams. The caller must not resume either of them afterwards.

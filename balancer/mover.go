@@ -23,7 +23,7 @@ type Mover interface {
 // counts the migrations that moved something (rules/01-rounds-and-settings §1.6).
 func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) error {
 	batch := len(candidates)
-	if !l.cfg.Release.HasModes() {
+	if !l.cfg.Release.HasConfigServerBalancer() {
 		batch = 1
 	}
 	for chosen := range slices.Chunk(candidates, batch) {

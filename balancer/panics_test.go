@@ -77,7 +77,7 @@ func (s shaky) Act(context.Context, policy.StreamAction) policy.StreamActionResu
 }
 
 // With lets one exchange in at a time, for real time.
-func (s shaky) With(exchange func(balancer.Cluster)) {
+func (s shaky) WithCluster(exchange func(balancer.Cluster)) {
 	s.exchange.Lock()
 	defer s.exchange.Unlock()
 	exchange(s)

@@ -122,7 +122,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 
 // disabledPause returns the sleep after a round that may not work.
 func (l *Loop) disabledPause(pause time.Duration) time.Duration {
-	if l.cfg.SkipsShutWindows {
+	if l.cfg.SleepUntilWindow {
 		s := l.effectiveSettings()
 		if at, ever := s.NextOpen(l.now.In(l.cfg.Location)); ever {
 			return max(pause, at.Sub(l.now))

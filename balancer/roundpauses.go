@@ -21,7 +21,7 @@ func pausesFor(r catalog.Release) roundPauses {
 	switch {
 	case r.FCVAtLeast(catalog.Release70):
 		p.throttled = true
-	case r.HasModes():
+	case r.HasConfigServerBalancer():
 		p.moved, p.nothingMoved = short, RoundInterval
 	default:
 		p.moved, p.nothingMoved = 5*time.Second, RoundInterval

@@ -49,7 +49,7 @@ func Run(ctx context.Context, l *Loop, c ConcurrentCluster) {
 			result = nil
 			sleepUntil(ctx, step.Until)
 		case Call:
-			c.With(func(c Cluster) { result = step.Do(ctx, c) })
+			c.WithCluster(func(c Cluster) { result = step.Do(ctx, c) })
 		case Moves:
 			result = moveAll(ctx, l.logger, c, step)
 		}
@@ -79,11 +79,11 @@ func runStreams(ctx context.Context, s *Streams, c ConcurrentCluster) {
 			waitUntil(ctx, woken, step.Until)
 			result = nil
 		case Call:
-			c.With(func(c Cluster) { result = step.Do(ctx, c) })
+			c.WithCluster(func(c Cluster) { result = step.Do(ctx, c) })
 		case StartAction:
 			actions.Go(func() {
 				ended := runAction(ctx, s.logger, c, step.Action)
-				c.With(func(c Cluster) { s.ActionDone(ctx, c, step.Action, ended) })
+				c.WithCluster(func(c Cluster) { s.ActionDone(ctx, c, step.Action, ended) })
 			})
 			result = nil
 		}

@@ -36,7 +36,7 @@ func (c *timedCluster) Act(_ context.Context, a policy.StreamAction) policy.Stre
 }
 
 // With lets one exchange in at a time.
-func (c *timedCluster) With(exchange func(balancer.Cluster)) {
+func (c *timedCluster) WithCluster(exchange func(balancer.Cluster)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	exchange(c.fakeCluster)
@@ -70,7 +70,7 @@ type endedCluster struct {
 	after int
 }
 
-func (c *endedCluster) With(exchange func(balancer.Cluster)) {
+func (c *endedCluster) WithCluster(exchange func(balancer.Cluster)) {
 	c.timedCluster.With(func(b balancer.Cluster) {
 		if c.end == nil {
 			c.after++

@@ -55,10 +55,10 @@ func (s *Streams) wake() {
 	s.mu.Lock()
 	s.mayHaveWork = true
 	s.mu.Unlock()
-	s.notify()
+	s.callOnWake()
 }
 
-func (s *Streams) notify() {
+func (s *Streams) callOnWake() {
 	s.mu.Lock()
 	woken := s.onWake
 	s.mu.Unlock()
@@ -272,7 +272,7 @@ func (s *Streams) recordResult(
 			// Phase 2 detects the missing size, and the streams are not woken
 			// (rules/02-defragmentation-and-merging §2.4).
 			s.loop.cfg.Logger.Warn("the size of a chunk was not stored", "id", 6172703, "ns", a.Namespace, "error", err)
-			s.notify()
+			s.callOnWake()
 			return
 		}
 	}
@@ -293,6 +293,6 @@ func (s *Streams) mergeAllDone(ctx context.Context, a policy.StreamAction, r pol
 	if wake {
 		s.wake()
 	} else {
-		s.notify()
+		s.callOnWake()
 	}
 }

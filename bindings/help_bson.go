@@ -48,5 +48,8 @@ func (s *Shell) defineBSONHelp(name string, constructor *goja.Object) {
 	if !ok {
 		return
 	}
-	s.JS.Help.DefineHelp(constructor, func() string { return script.Help{Form: about[0], Text: about[1]}.Render(s.JS) })
+	s.JS.Help.DefineHelp(constructor, func() string {
+		return script.Help{CallForm: about[0],
+			Text: about[1]}.Render(s.JS)
+	})
 }

@@ -60,7 +60,7 @@ func splitPage(page, text string) (list []Section) {
 			end = starts[i+1][0]
 		}
 		s := Section{Page: page, Heading: strings.TrimLeft(text[at[0]:at[1]], "# ")}
-		prose, rows := cutRows(strings.TrimSpace(text[at[0]:end]))
+		prose, rows := extractRows(strings.TrimSpace(text[at[0]:end]))
 		s.Text = prose
 		list = append(list, s)
 		for _, row := range rows {
@@ -71,15 +71,15 @@ func splitPage(page, text string) (list []Section) {
 	return list
 }
 
-// minLongTable is the number of rows from which each row of a table is a section, because such tables
+// minLongTableRows is the number of rows from which each row of a table is a section, because such tables
 // explain codes or helpers.
-const minLongTable = 8
+const minLongTableRows = 8
 
-// cutRows extracts the rows of long tables from a text, each with the header of its table.
-func cutRows(text string) (prose string, rows [][]string) {
+// extractRows extracts the rows of long tables from a text, each with the header of its table.
+func extractRows(text string) (prose string, rows [][]string) {
 	var left, table []string
 	end := func() {
-		if len(table) < minLongTable+2 {
+		if len(table) < minLongTableRows+2 {
 			left = append(left, table...)
 		} else {
 			for _, row := range table[2:] {

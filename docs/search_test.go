@@ -35,9 +35,9 @@ func TestSearch(t *testing.T) {
 
 // Each row of a long table is found alone, with the head of its table.
 func TestRowsAreSections(t *testing.T) {
-	rows := strings.Repeat("| `a` | b |\n", minLongTable)
+	rows := strings.Repeat("| `a` | b |\n", minLongTableRows)
 	list := splitPage("page.md", "# Page\n\nProse.\n\n| code | meaning |\n| --- | --- |\n"+rows+"\nEnd.\n")
-	if len(list) != 1+minLongTable || list[1].Heading != "a" || list[1].Text != "| code | meaning |\n| --- | --- |\n| `a` | b |" ||
+	if len(list) != 1+minLongTableRows || list[1].Heading != "a" || list[1].Text != "| code | meaning |\n| --- | --- |\n| `a` | b |" ||
 		!strings.Contains(list[0].Text, "Prose.") || !strings.Contains(list[0].Text, "End.") {
 		t.Errorf("%q", list)
 	}

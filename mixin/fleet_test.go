@@ -271,7 +271,7 @@ func (f fallible) Handle(ctx context.Context, r wire.Request) bson.Raw {
 func exportFleet(t *testing.T, targets []action.Target) (x *action.Exporter, at string) {
 	t.Helper()
 	x, err := action.Export{Policy: check.Default(), Every: time.Second, StaleAfter: 10 * time.Second, Timeout: 20 * time.Second,
-		ForecastEvery: 20 * time.Second, Collections: 5, Heat: true, Clock: wall{}, Log: slog.New(slog.DiscardHandler),
+		ForecastEvery: 20 * time.Second, MaxCollections: 5, Heat: true, Clock: wall{}, Log: slog.New(slog.DiscardHandler),
 		DescribeError: error.Error}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)

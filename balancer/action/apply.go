@@ -99,7 +99,7 @@ func addUnmarkDrainingHook(l *leasedRun, work *apply.Execution, o *apply.Options
 	if work.Plan.Goal.Kind != plan.Undo {
 		return
 	}
-	shard, removed := work.MarkedShard()
+	shard, removed := work.DrainingShard()
 	if shard == "" && !removed {
 		return
 	}

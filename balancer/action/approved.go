@@ -37,8 +37,8 @@ func (a approvedStepper) Do(ctx context.Context, c apply.Command) error {
 // isPartOf reports whether a command does part of a step and nothing else.
 func isPartOf(s plan.Step, c apply.Command) bool {
 	r := plan.Range{Min: s.Min, Max: s.Max}
-	if s.Within != nil {
-		r = *s.Within
+	if s.KnownRange != nil {
+		r = *s.KnownRange
 	}
 	has := func(k catalog.Key) bool { return !k.Less(r.Min) && !r.Max.Less(k) }
 	switch c.Kind {
@@ -46,7 +46,7 @@ func isPartOf(s plan.Step, c apply.Command) bool {
 		switch {
 		case s.Kind == plan.Merge:
 			return false
-		case s.Kind == plan.Split && s.Within == nil:
+		case s.Kind == plan.Split && s.KnownRange == nil:
 			return !c.Halve && slices.ContainsFunc(s.Points, c.Point.Equal)
 		}
 		return c.Halve && has(c.Min) && has(c.Max) || !c.Halve && has(c.Point)

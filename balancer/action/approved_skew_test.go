@@ -99,7 +99,7 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 			for _, s := range p.Steps {
 				if isPartOf(s, was) {
 					within = true
-					if s.Within != nil {
+					if s.KnownRange != nil {
 						inside++
 					}
 					break

@@ -120,7 +120,7 @@ func TestApprovedStepsAlone(t *testing.T) {
 	for _, one := range p.Steps {
 		chunks := slices.Collect(w.snapshot().Collection(one.Namespace).Table.All())
 		all := plan.Range{Min: chunks[0].Min, Max: chunks[len(chunks)-1].Max}
-		if one.Kind == plan.Move && one.Within == nil && all.Min.Less(one.Min) && one.Max.Less(all.Max) {
+		if one.Kind == plan.Move && one.KnownRange == nil && all.Min.Less(one.Min) && one.Max.Less(all.Max) {
 			s, bounds = one, all
 		}
 	}
@@ -163,7 +163,7 @@ func TestApprovedSplits(t *testing.T) {
 		{"a merge's halving", plan.Step{Kind: plan.Merge}, apply.Command{Halve: true, Min: lower, Max: upper}, false},
 		{"the point", plan.Step{Kind: plan.Split, Points: []catalog.Key{point}}, apply.Command{Point: point}, true},
 		{"another point", plan.Step{Kind: plan.Split, Points: []catalog.Key{point}}, apply.Command{Point: other}, false},
-		{"a point of the donor", plan.Step{Kind: plan.Split, Within: within}, apply.Command{Point: other}, true},
+		{"a point of the donor", plan.Step{Kind: plan.Split, KnownRange: within}, apply.Command{Point: other}, true},
 		{"a move's split", plan.Step{Kind: plan.Move}, apply.Command{Point: point}, true},
 	} {
 		c.step.Min, c.step.Max, c.command.Kind = lower, upper, plan.Split

@@ -63,8 +63,8 @@ type AuditResult struct {
 	Verdict     string              `json:"verdict"`
 	Findings    []placement.Finding `json:"findings"`
 	Collections []AuditCollection   `json:"collections"`
-	// Unseen lists what could not be checked, with reasons.
-	Unseen []string `json:"unseen,omitempty"`
+	// Unchecked lists what could not be checked, with reasons.
+	Unchecked []string `json:"unseen,omitempty"`
 	// Unsettled lists what was suspicious and changed each time it was read again.
 	Unsettled []string `json:"unsettled,omitempty"`
 	// Stopped says why the audit ended early. ResumeFile is the file from which another run can continue.
@@ -152,7 +152,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		return result, err
 	}
 	defer run.shards.Close(ctx)
-	run.gate = pace.NewGate(pace.Rules{MaxTime: a.MaxDuration, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
+	run.gate = pace.NewGate(pace.Rules{MaxTime: a.MaxDuration, Window: a.Window, PauseBetween: a.PauseBetween}, c.Clock,
 		pace.WithTime(c.now), pace.WithEvents(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	if err = run.auditAll(ctx); err == nil {
 		err = run.checkpoint.remove()
@@ -168,7 +168,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	switch {
 	case len(result.Findings) > 0:
 		result.Verdict = AuditFindings
-	case err == nil && result.Stopped == "" && len(result.Unseen)+len(result.Unsettled) == 0:
+	case err == nil && result.Stopped == "" && len(result.Unchecked)+len(result.Unsettled) == 0:
 		result.Verdict = AuditClean
 	}
 	return result, err
@@ -196,8 +196,8 @@ type auditRun struct {
 	docsExpected, docsRead int64
 }
 
-func (a *auditRun) addUnseen(format string, args ...any) {
-	a.result.Unseen = append(a.result.Unseen, fmt.Sprintf(format, args...))
+func (a *auditRun) addUnchecked(format string, args ...any) {
+	a.result.Unchecked = append(a.result.Unchecked, fmt.Sprintf(format, args...))
 }
 
 func (a *auditRun) addUnsettled(format string, args ...any) {
@@ -212,7 +212,7 @@ func (a *auditRun) addFindings(list ...placement.Finding) {
 func (a *auditRun) auditAll(ctx context.Context) error {
 	for _, s := range a.shards.List {
 		if s.Problem != "" {
-			a.addUnseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
+			a.addUnchecked("what %s has (%s): %s", s.ID, s.Host, s.Problem)
 		}
 	}
 	if err := a.auditMetadata(ctx); err != nil {
@@ -228,7 +228,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 		}
 		a.untracked[c.Namespace] = !c.Tracked
 		if reason := whyNotComparable(c); reason != "" {
-			a.addUnseen("documents of %s: %s", c.Namespace, reason)
+			a.addUnchecked("documents of %s: %s", c.Namespace, reason)
 			continue
 		}
 		done, err := a.restoreResult(c)
@@ -241,7 +241,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 	}
 	if len(a.shards.ReadableShards()) == 0 {
 		if len(read) > 0 {
-			a.addUnseen("documents (orphans, duplicates and misplaced documents), because no shard can be read")
+			a.addUnchecked("documents (orphans, duplicates and misplaced documents), because no shard can be read")
 		}
 		return nil
 	}
@@ -254,7 +254,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 			continue
 		}
 		if errors.As(err, new(*holdings.OrderError)) {
-			a.addUnseen("documents of %s: a shard does not return them in the order of an index: %v", c.Namespace, err)
+			a.addUnchecked("documents of %s: a shard does not return them in the order of an index: %v", c.Namespace, err)
 			continue
 		}
 		if err == nil {

@@ -132,7 +132,8 @@ func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error)
 			fmt.Sprintf("%s was read by an earlier run: %s.", c.Namespace, humanize.Count(f.Collection.Docs, "document")),
 		)
 		a.result.Collections = append(a.result.Collections, f.Collection)
-		a.result.Unseen, a.result.Unsettled = append(a.result.Unseen, f.Unseen...), append(a.result.Unsettled, f.Unsettled...)
+		a.result.Unchecked, a.result.Unsettled = append(a.result.Unchecked, f.Unseen...),
+			append(a.result.Unsettled, f.Unsettled...)
 		a.addFindings(f.Findings...)
 		return true, nil
 	}
@@ -147,7 +148,7 @@ func (a *auditRun) saveCollection(c *placement.Collection, before AuditResult) e
 	colls := a.result.Collections
 	text, err := json.Marshal(auditedResult{
 		Collection: colls[len(colls)-1], Findings: a.result.Findings[len(before.Findings):],
-		Unseen: a.result.Unseen[len(before.Unseen):], Unsettled: a.result.Unsettled[len(before.Unsettled):],
+		Unseen: a.result.Unchecked[len(before.Unchecked):], Unsettled: a.result.Unsettled[len(before.Unsettled):],
 	})
 	if err != nil {
 		return err

@@ -63,9 +63,9 @@ func TestAuditGoesOnAfterKills(t *testing.T) {
 		w := newAudited(t, releases()[seed%len(releases())], uint64(seed))
 		w.move()
 		for _, id := range w.mock.ShardIDs() { // one of which owns the key
-			w.must(w.mock.Planter().Insert(id, "db.c", w.raw(w.doc("lone on "+string(id), 10))))
+			w.must(w.mock.Corrupter().Insert(id, "db.c", w.raw(w.doc("lone on "+string(id), 10))))
 		}
-		w.must(w.mock.Planter().Insert("s0", "db.pair", w.raw(bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}, {Key: "b", Value: 1}})))
+		w.must(w.mock.Corrupter().Insert("s0", "db.pair", w.raw(bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}, {Key: "b", Value: 1}})))
 		want := w.audit(anAudit(), w.cluster())
 		if len(want.Findings) < 2 {
 			t.Fatalf("%+v", want)
@@ -96,7 +96,7 @@ func TestAuditGoesOnAfterKills(t *testing.T) {
 func TestAuditGoesOnAfterMending(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 1)
 	for i := range 3 {
-		w.must(w.mock.Planter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
+		w.must(w.mock.Corrupter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
 	}
 	a := anAudit()
 	a.Namespaces, a.ExportDir, a.CheckpointFile, a.stepBytes = []string{"db.c"}, t.TempDir(), filepath.Join(t.TempDir(), "kept"), 1
@@ -106,7 +106,7 @@ func TestAuditGoesOnAfterMending(t *testing.T) {
 	name := filepath.Join(a.ExportDir, "db.c."+string(placement.Lone)+".s2")
 	saved := "what an earlier run has saved"
 	w.must(os.WriteFile(name+".json", []byte(saved), 0o600))
-	w.must(w.mock.Planter().Delete("s2", "db.c", w.raw(bson.D{{Key: "_id", Value: "lone1"}}).Lookup("_id")))
+	w.must(w.mock.Corrupter().Delete("s2", "db.c", w.raw(bson.D{{Key: "_id", Value: "lone1"}}).Lookup("_id")))
 	result := w.audit(a, w.cluster())
 	if len(result.Findings) != 1 || result.Findings[0].Count != 2 || result.Findings[0].File != name+".2.json" {
 		t.Errorf("%+v", result.Findings)

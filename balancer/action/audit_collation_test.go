@@ -166,10 +166,10 @@ func newCollated(t *testing.T, release catalog.Release, answers bool) *audited {
 		w.must(err)
 	}
 	for _, id := range cluster.ShardIDs() {
-		w.must(w.mock.Planter().SetOptions(id, "db.c", bson.D{{Key: "collation", Value: w.raw(caseless)}}))
-		w.must(w.mock.Planter().AddIndex(id, "db.c", store.IndexSpec{Name: "n_1", Key: w.raw(bson.D{{Key: "n", Value: 1}}), Unique: true,
+		w.must(w.mock.Corrupter().SetOptions(id, "db.c", bson.D{{Key: "collation", Value: w.raw(caseless)}}))
+		w.must(w.mock.Corrupter().AddIndex(id, "db.c", store.IndexSpec{Name: "n_1", Key: w.raw(bson.D{{Key: "n", Value: 1}}), Unique: true,
 			Options: w.raw(bson.D{{Key: "collation", Value: w.raw(caseless)}})}))
-		w.must(w.mock.Planter().AddIndex(id, "db.c", store.IndexSpec{Name: "b_1", Key: w.raw(bson.D{{Key: "b", Value: 1}}), Unique: true}))
+		w.must(w.mock.Corrupter().AddIndex(id, "db.c", store.IndexSpec{Name: "b_1", Key: w.raw(bson.D{{Key: "b", Value: 1}}), Unique: true}))
 	}
 	return w
 }
@@ -201,11 +201,11 @@ func TestAuditByCollation(t *testing.T) {
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newCollated(t, releases()[i%len(releases())], true)
-			w.must(w.mock.Planter().Insert(tt.shard, "db.c", w.raw(tt.doc)))
+			w.must(w.mock.Corrupter().Insert(tt.shard, "db.c", w.raw(tt.doc)))
 			a := anAudit()
 			a.Namespaces = []string{"db.c"}
 			result := w.audit(a, w.cluster())
-			if len(result.Unseen)+len(result.Unsettled) > 0 || len(result.Collections) != 1 || result.Collections[0].Docs != 30 { // by three indexes
+			if len(result.Unchecked)+len(result.Unsettled) > 0 || len(result.Collections) != 1 || result.Collections[0].Docs != 30 { // by three indexes
 				t.Errorf("%+v", result)
 			}
 			left := tt.want
@@ -232,9 +232,9 @@ func TestAuditByCollation(t *testing.T) {
 // A shard that tells no sort keys, as a mock, is named, and other collections are audited.
 func TestAuditSaysWhatItCanNotOrder(t *testing.T) {
 	w := newCollated(t, catalog.Release80, false)
-	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Corrupter().DropIndex("s1", "db.c", "s_1"))
 	result := w.audit(anAudit(), w.cluster())
-	if len(result.Unseen) != 1 || !strings.Contains(result.Unseen[0], "documents of db.c") {
+	if len(result.Unchecked) != 1 || !strings.Contains(result.Unchecked[0], "documents of db.c") {
 		t.Errorf("%+v", result)
 	}
 	if !slices.ContainsFunc(result.Findings, func(f placement.Finding) bool { return f.Kind == placement.IndexMissing }) ||

@@ -27,11 +27,11 @@ func (d *documentAudit) checkCounts(ctx context.Context) error {
 	return nil
 }
 
-// maxRecounts is the maximum number of times that documents are counted again. stableRecounts is the
+// maxRecounts is the maximum number of times that documents are counted again. minEqualRecounts is the
 // number of consecutive counts that must be equal.
 const (
-	maxRecounts    = 12
-	stableRecounts = 5
+	maxRecounts      = 12
+	minEqualRecounts = 5
 )
 
 func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
@@ -58,7 +58,7 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 		default:
 			same++
 		}
-		if same == stableRecounts {
+		if same == minEqualRecounts {
 			d.addFindings(placement.Finding{
 				Kind: placement.CountDiffers, Namespace: d.coll.Namespace, Shards: []catalog.ShardID{s.ID}, Count: max(off, -off),
 				Text: fmt.Sprintf(

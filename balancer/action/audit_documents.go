@@ -220,7 +220,7 @@ func (d *documentAudit) scanFrom(ctx context.Context, from bson.Raw, isOver func
 func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, copies []placement.Copy) error {
 	if d.collation == nil {
 		d.judgeCopies(copies)
-	} else if err := d.judgeEqual(ctx, m, copies); err != nil {
+	} else if err := d.judgeSameByCollation(ctx, m, copies); err != nil {
 		return err
 	}
 	if len(d.suspects) < maxSuspects {
@@ -231,7 +231,7 @@ func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, c
 }
 
 // judgeCopies judges the copies of one document, and keeps its _id if they look wrong.
-func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Verdict {
+func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Classification {
 	v := d.table.judge.Classify(copies)
 	if v.IsSound() {
 		d.summary.PendingOrphans += int64(len(copies)) - int64(v.OwnedCount())
@@ -246,8 +246,9 @@ func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Verdict {
 	return v
 }
 
-// judgeEqual judges documents whose _ids are equal by the collation.
-func (d *documentAudit) judgeEqual(ctx context.Context, m *holdings.MergedReader, copies []placement.Copy) error {
+// judgeSameByCollation judges documents whose _ids are equal by the collation.
+func (d *documentAudit) judgeSameByCollation(ctx context.Context, m *holdings.MergedReader,
+	copies []placement.Copy) error {
 	owned := 0
 	for _, same := range groupByExactID(copies) {
 		if d.judgeCopies(same).OwnedCount() > 0 {

@@ -16,11 +16,11 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxNamedDocuments is the maximum number of documents that a finding names. maxCompared is the maximum
+// maxNamedDocuments is the maximum number of documents that a finding names. maxComparedDocuments is the maximum
 // number of lone documents that are compared with the unique indexes of other shards.
 const (
-	maxNamedDocuments = 20
-	maxCompared       = 1000
+	maxNamedDocuments    = 20
+	maxComparedDocuments = 1000
 )
 
 // documentFindings contains the findings about one collection's documents, and their export files.
@@ -81,7 +81,7 @@ func (df *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s 
 		if err := df.addDocument(ctx, f, c); err != nil {
 			return err
 		}
-		if kind == placement.Lone && df.compared < maxCompared {
+		if kind == placement.Lone && df.compared < maxComparedDocuments {
 			df.compared++
 			if err := d.findConflicts(ctx, c); err != nil {
 				return err

@@ -39,7 +39,7 @@ func startAuditLog(ctx context.Context, c Cluster, destinations []string, o runS
 		return nil, err
 	}
 	began := a.template
-	began.ID, began.What, began.Namespaces = began.Run, audit.Began, o.namespaces
+	began.ID, began.Kind, began.Namespaces = began.Run, audit.Began, o.namespaces
 	if err := a.write(ctx, &began); err != nil {
 		return nil, errors.Join(err, a.sink.Close())
 	}
@@ -51,7 +51,7 @@ func startAuditLog(ctx context.Context, c Cluster, destinations []string, o runS
 func (c *auditLogger) endFunc(ctx context.Context, namespaces []string) func(stopped string, err error) error {
 	return func(stopped string, err error) error {
 		ended := c.template
-		ended.ID, ended.What, ended.Namespaces, ended.Outcome = ended.Run, audit.Ended, namespaces, audit.Done
+		ended.ID, ended.Kind, ended.Namespaces, ended.Outcome = ended.Run, audit.Ended, namespaces, audit.Done
 		switch {
 		case err != nil:
 			ended.Outcome, ended.Error = audit.Failed, shorten(err.Error())
@@ -173,7 +173,7 @@ func (c *auditLogger) logSending(ctx context.Context, database string, command b
 	audit.Entry, error) {
 	entry := c.template
 	entry.ID = fmt.Sprintf("%s-%d", entry.Run, c.entryCount.Add(1))
-	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespaces
+	entry.Kind, entry.Database, entry.Namespaces = audit.Sending, database, namespaces
 	entry.At = c.now() // of a command, too, that can't be written
 	var err error
 	if entry.Command, err = audit.CommandOf(command); err != nil {
@@ -185,7 +185,7 @@ func (c *auditLogger) logSending(ctx context.Context, database string, command b
 
 // logAnswer writes the outcome of a command.
 func (c *auditLogger) logAnswer(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
-	entry.What = audit.Answered
+	entry.Kind = audit.Answered
 	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
 	c.setMillis(&entry, entry.At)
 	c.logOutcome(context.WithoutCancel(ctx), entry)

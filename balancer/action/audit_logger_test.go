@@ -66,7 +66,7 @@ func TestAudited(t *testing.T) {
 			w := newWorld(t, scattered(rand.New(rand.NewPCG(7, 9)), ""), release, 1)
 			sent := &counter{CommandRunner: live.NewCommandRunner(w.client)}
 			c := w.actionCluster()
-			c.Runner, c.AuditDestination = sent, destination
+			c.ChangeRunner, c.AuditDestination = sent, destination
 			o := RunOptions{Pace: Pace{Parallel: 2}, NoJournal: true, PauseBalancing: true}
 			r, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 			if err != nil || !r.Finished {
@@ -110,7 +110,7 @@ func TestAuditLost(t *testing.T) {
 	w := newWorld(t, scattered(rand.New(rand.NewPCG(8, 9)), ""), catalog.Release80, 1)
 	sent := &counter{CommandRunner: live.NewCommandRunner(w.client)}
 	c := w.actionCluster()
-	c.Runner, c.AuditDestination = sent, filepath.Join(t.TempDir(), "none", "audit")
+	c.ChangeRunner, c.AuditDestination = sent, filepath.Join(t.TempDir(), "none", "audit")
 	o := RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true, PauseBalancing: true}
 	_, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 	if !errors.As(err, new(*audit.Error)) || len(sent.sent) > 0 {
@@ -119,7 +119,7 @@ func TestAuditLost(t *testing.T) {
 
 	sink := &failing{after: 8}
 	a := &auditLogger{sink: sink, destination: "failing", clock: w.cluster.Clock()}
-	c.AuditDestination, c.Runner = "", auditedRunner{sent, a}
+	c.AuditDestination, c.ChangeRunner = "", auditedRunner{sent, a}
 	r, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 	if !errors.As(err, new(*audit.Error)) || r.Finished {
 		t.Errorf("%+v, %v", r, err)
@@ -158,7 +158,7 @@ func TestAuditedOutcomes(t *testing.T) {
 		once := true
 		c := w.actionCluster()
 		c.AuditDestination = path
-		c.Runner = &counter{CommandRunner: live.NewCommandRunner(w.client), fail: func(name string) error {
+		c.ChangeRunner = &counter{CommandRunner: live.NewCommandRunner(w.client), fail: func(name string) error {
 			if name == "moveRange" && once {
 				once = false
 				return fails

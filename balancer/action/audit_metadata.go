@@ -52,7 +52,7 @@ func (a *auditRun) auditMetadata(ctx context.Context) error {
 		}
 	}
 	for _, ns := range a.resharding {
-		a.addUnseen("%s, which is being resharded or moved", ns)
+		a.addUnchecked("%s, which is being resharded or moved", ns)
 	}
 	return a.addInconsistencies(ctx)
 }
@@ -118,7 +118,7 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 		a.colls = append(a.colls, c)
 		found = append(found, list...)
 	}
-	busy, err := a.busyNamespaces(ctx)
+	busy, err := a.namespacesInUse(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +127,10 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 	}), nil
 }
 
-// busyNamespaces returns the namespaces that running commands such as movePrimary work on.
-func (a *auditRun) busyNamespaces(ctx context.Context) (names []string, err error) {
+// namespacesInUse returns the namespaces that running commands such as movePrimary work on.
+func (a *auditRun) namespacesInUse(ctx context.Context) (names []string, err error) {
 	for _, s := range a.shards.ReadableShards() {
-		list, err := s.ReadBusyNamespaces(ctx)
+		list, err := s.ReadDDLNamespaces(ctx)
 		if err != nil && !mongoerr.Is(err, mongoerr.Unauthorized) {
 			return nil, err
 		}
@@ -165,7 +165,7 @@ func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Coll
 		held, err := a.readShardHoldings(ctx, s, databases)
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			s.MarkUnreadable(ctx, err)
-			a.addUnseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
+			a.addUnchecked("what %s has (%s): %s", s.ID, s.Host, s.Problem)
 			continue
 		}
 		if err != nil {
@@ -240,14 +240,14 @@ func (a *auditRun) addInconsistencies(ctx context.Context) error {
 	switch {
 	case mongoerr.Is(err, mongoerr.CommandNotFound):
 		if len(a.shards.UnreadableIDs()) > 0 {
-			a.addUnseen("indexes, options and UUIDs on those shards: before 7.0 a router does not compare them")
+			a.addUnchecked("indexes, options and UUIDs on those shards: before 7.0 a router does not compare them")
 		}
 		return nil
 	case mongoerr.Is(err, mongoerr.Unauthorized):
-		a.addUnseen("checkMetadataConsistency, which the role clusterManager allows: %v", err)
+		a.addUnchecked("checkMetadataConsistency, which the role clusterManager allows: %v", err)
 		return nil
 	case errors.As(err, &waited):
-		a.addUnseen("checkMetadataConsistency: %v", err)
+		a.addUnchecked("checkMetadataConsistency: %v", err)
 		return nil
 	case err != nil:
 		return err
@@ -262,7 +262,7 @@ func (a *auditRun) addInconsistencies(ctx context.Context) error {
 	}
 	again, err := a.readInconsistencies(ctx)
 	if err != nil {
-		a.addUnseen("checkMetadataConsistency, again: %v", err)
+		a.addUnchecked("checkMetadataConsistency, again: %v", err)
 	}
 	list = slices.DeleteFunc(list, func(i catalog.Inconsistency) bool { return !slices.Contains(again, i) })
 	a.result.Findings = placement.MergeInconsistencies(a.result.Findings, list)

@@ -25,7 +25,7 @@ const deletionLookback = time.Hour
 type suspectDocument struct {
 	id       bson.RawValue
 	copies   []placement.Copy
-	verdict  placement.Verdict
+	verdict  placement.Classification
 	lastSeen string // its state in the latest read
 }
 
@@ -211,7 +211,7 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	d.addUnseen("whether documents of %s that wait for range deletions were deleted since they moved: %v",
+	d.addUnchecked("whether documents of %s that wait for range deletions were deleted since they moved: %v",
 		d.coll.Namespace, err)
 	n, first := 0, bson.RawValue{}
 	for _, s := range pendingDeletion {

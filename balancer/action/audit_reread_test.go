@@ -24,7 +24,7 @@ func TestDeletionsSince(t *testing.T) {
 	} {
 		var pending []*suspectDocument
 		for _, since := range c.recorded {
-			pending = append(pending, &suspectDocument{verdict: placement.Verdict{MigrationBegan: since}})
+			pending = append(pending, &suspectDocument{verdict: placement.Classification{MigrationBegan: since}})
 		}
 		for range 2 {
 			if got := deletionsSince(pending, now); got != c.want {
@@ -37,7 +37,7 @@ func TestDeletionsSince(t *testing.T) {
 
 // Where deletions can't be read, only the copies that wait for them are no finding.
 func TestUnreadDeletions(t *testing.T) {
-	s := &suspectDocument{verdict: placement.Verdict{
+	s := &suspectDocument{verdict: placement.Classification{
 		States: []placement.CopyState{placement.NoChunk, placement.LoneAwaitingDeletion}}}
 	if s.expectDeletion() != 1 || s.verdict.States[0] != placement.NoChunk || s.verdict.IsSound() {
 		t.Error(s.verdict)

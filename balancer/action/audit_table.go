@@ -22,7 +22,7 @@ type ownerTable struct {
 	coll     catalog.Collection
 	newest   bson.Timestamp
 	findings []placement.Finding // about the chunks
-	judge    placement.Judge
+	judge    placement.Classifier
 	// fingerprint changes whenever a chunk moves or a range deletion is added.
 	fingerprint string
 }
@@ -68,12 +68,12 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, previous *owner
 func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*ownerTable, error) {
 	coll, err := a.shards.ReadCollection(ctx, ns)
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) && a.untracked[ns] {
-		return a.readTableOnPrimary(ctx, ns)
+		return a.readUntrackedTable(ctx, ns)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := &ownerTable{coll: coll, judge: placement.Judge{Pattern: coll.Pattern, UUID: coll.UUID,
+	t := &ownerTable{coll: coll, judge: placement.Classifier{Pattern: coll.Pattern, UUID: coll.UUID,
 		Deletions: map[catalog.ShardID][]placement.RangeDeletion{}}}
 	if t.newest, err = a.shards.ReadNewestVersion(ctx, coll); err != nil {
 		return nil, err
@@ -94,9 +94,9 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 	return t, nil
 }
 
-// readTableOnPrimary returns the table of a collection that is not in config.collections: its
+// readUntrackedTable returns the table of a collection that is not in config.collections: its
 // database's primary owns all documents.
-func (a *auditRun) readTableOnPrimary(ctx context.Context, ns string) (*ownerTable, error) {
+func (a *auditRun) readUntrackedTable(ctx context.Context, ns string) (*ownerTable, error) {
 	primary, err := a.shards.ReadPrimary(ctx, ns)
 	if err != nil {
 		return nil, err
@@ -106,6 +106,6 @@ func (a *auditRun) readTableOnPrimary(ctx context.Context, ns string) (*ownerTab
 		return nil, err
 	}
 	t := &ownerTable{coll: catalog.Collection{Namespace: ns, Pattern: pattern}, fingerprint: string(primary)}
-	t.judge = placement.Judge{Pattern: pattern, Owners: placement.NewOwnersOnOneShard(pattern, primary)}
+	t.judge = placement.Classifier{Pattern: pattern, Owners: placement.NewOwnersOnOneShard(pattern, primary)}
 	return t, nil
 }

@@ -115,9 +115,9 @@ func (w *audited) cluster() Cluster {
 func (w *audited) store(doc bson.D, x int) {
 	w.Helper()
 	other, raw := w.other(x), w.raw(doc)
-	if err := w.mock.Planter().Insert(other, "db.c", raw); err != nil {
+	if err := w.mock.Corrupter().Insert(other, "db.c", raw); err != nil {
 		w.must(w.clock.Sleep(w.Context(), time.Hour))
-		w.must(w.mock.Planter().Insert(other, "db.c", raw))
+		w.must(w.mock.Corrupter().Insert(other, "db.c", raw))
 	}
 }
 
@@ -226,7 +226,7 @@ func auditFaults() []auditFault {
 				{Key: "moveChunk", Value: "db.c"}, {Key: "find", Value: bson.D{{Key: "x", Value: x}}}, {Key: "to", Value: string(to)},
 			}).Err())
 			doc := w.raw(bson.D{{Key: "_id", Value: idOf(i)}})
-			w.must(w.mock.Planter().Delete(to, "db.c", doc.Lookup("_id")))
+			w.must(w.mock.Corrupter().Delete(to, "db.c", doc.Lookup("_id")))
 			if len(w.mock.RangeDeleter().Tasks(from)) == 0 {
 				w.Fatal("no range deletion waits")
 			}
@@ -257,7 +257,7 @@ func auditFaults() []auditFault {
 				w.must(err)
 			}
 			for _, id := range []catalog.ShardID{"s0", "s1", "s2"} {
-				w.must(w.mock.Planter().AddIndex(id, "db.c", store.IndexSpec{
+				w.must(w.mock.Corrupter().AddIndex(id, "db.c", store.IndexSpec{
 					Name: "k_1", Key: w.raw(bson.D{{Key: "k", Value: 1}}), Unique: true,
 				}))
 			}
@@ -270,26 +270,26 @@ func auditFaults() []auditFault {
 			}
 		}, quiet: true},
 		{kind: placement.IndexMissing, plant: func(w *audited, i int) {
-			w.must(w.mock.Planter().DropIndex(w.owner(at(i)), "db.c", "s_1"))
+			w.must(w.mock.Corrupter().DropIndex(w.owner(at(i)), "db.c", "s_1"))
 		}},
 		{kind: placement.IndexDiffers, plant: func(w *audited, i int) {
 			id := w.owner(at(i))
-			w.must(w.mock.Planter().DropIndex(id, "db.c", "s_1"))
-			w.must(w.mock.Planter().AddIndex(id, "db.c", store.IndexSpec{Name: "s_1", Key: w.raw(bson.D{{Key: "s", Value: -1}})}))
+			w.must(w.mock.Corrupter().DropIndex(id, "db.c", "s_1"))
+			w.must(w.mock.Corrupter().AddIndex(id, "db.c", store.IndexSpec{Name: "s_1", Key: w.raw(bson.D{{Key: "s", Value: -1}})}))
 		}},
 		{kind: placement.OptionsDiffer, plant: func(w *audited, i int) {
-			w.must(w.mock.Planter().SetOptions(w.owner(at(i)), "db.c", bson.D{
+			w.must(w.mock.Corrupter().SetOptions(w.owner(at(i)), "db.c", bson.D{
 				{Key: "validator", Value: w.raw(bson.D{{Key: "x", Value: bson.D{{Key: "$exists", Value: true}}}})}}))
 		}},
 		{kind: placement.UUIDDiffers, quiet: true, besides: []placement.FindingKind{placement.Lone, placement.Orphan}, plant: func(w *audited, i int) {
-			w.must(w.mock.Planter().SetUUID(w.owner(at(i)), "db.c", uuid))
+			w.must(w.mock.Corrupter().SetUUID(w.owner(at(i)), "db.c", uuid))
 		}},
 		{kind: placement.CollectionMisplaced, plant: func(w *audited, _ int) {
-			w.must(w.mock.Planter().CreateCollection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
+			w.must(w.mock.Corrupter().CreateCollection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
 		}},
 		{kind: placement.ChunkGap, quiet: true, besides: []placement.FindingKind{placement.Unplaced}, plant: func(w *audited, _ int) {
 			n, hole := 0, w.r.IntN(4)
-			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Corrupter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n++; (n-1)%4 == hole {
 					return nil
 				}
@@ -297,7 +297,7 @@ func auditFaults() []auditFault {
 			})
 		}},
 		{kind: placement.ChunkOverlap, quiet: true, besides: []placement.FindingKind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
-			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Corrupter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
 				}
@@ -305,7 +305,7 @@ func auditFaults() []auditFault {
 			})
 		}},
 		{kind: placement.ChunkInvalid, quiet: true, besides: []placement.FindingKind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
-			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Corrupter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
 				}
@@ -410,7 +410,7 @@ func TestAuditRaisesNoFalseAlarm(t *testing.T) {
 		a := anAudit()
 		a.MaxRereads = 10
 		result := w.audit(a, c)
-		if len(result.Findings) > 0 || len(result.Unseen) > 0 {
+		if len(result.Findings) > 0 || len(result.Unchecked) > 0 {
 			t.Fatalf("seed %d: %+v", seed, result)
 		}
 		if len(result.Unsettled) == 0 && result.Verdict != AuditClean {
@@ -429,7 +429,7 @@ func TestAuditRaisesNoFalseAlarm(t *testing.T) {
 func TestAuditExports(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 1)
 	for i := range 3 {
-		w.must(w.mock.Planter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
+		w.must(w.mock.Corrupter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
 	}
 	a := anAudit()
 	a.ExportDir = filepath.Join(t.TempDir(), "saved")
@@ -468,10 +468,10 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	c := w.cluster()
 	c.ClientOptions = nil
 	result := w.audit(anAudit(), c)
-	if result.Verdict != AuditUnknown || len(result.Unseen) != 4 || len(result.Findings) != 0 {
+	if result.Verdict != AuditUnknown || len(result.Unchecked) != 4 || len(result.Findings) != 0 {
 		t.Errorf("%+v", result)
 	}
-	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Corrupter().DropIndex("s1", "db.c", "s_1"))
 	if result = w.audit(anAudit(), c); result.Verdict != AuditFindings || result.Findings[0].Kind != placement.IndexDiffers {
 		t.Errorf("the router tells of the index: %+v", result)
 	}
@@ -481,21 +481,21 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	}
 	set(one("$set", one("reshardingFields", one("state", "cloning"))))
 	for _, a := range []Audit{anAudit(), {MaxRereads: 3, Namespaces: []string{"db.pair"}}} {
-		if got := w.audit(a, w.cluster()); len(got.Unseen) != 1 || !strings.HasPrefix(got.Unseen[0], "db.pair, which is being resharded") {
+		if got := w.audit(a, w.cluster()); len(got.Unchecked) != 1 || !strings.HasPrefix(got.Unchecked[0], "db.pair, which is being resharded") {
 			t.Errorf("%v: %+v", a.Namespaces, got)
 		}
 	}
 	set(one("$unset", one("reshardingFields", "")))
 	away := w.mock.Addresses().FirstMember("s2")
 	c.ClientOptions = options.Client().SetDialer(noWay{w.settings.Dialer, away}).SetServerMonitoringMode(options.ServerMonitoringModePoll)
-	w.must(w.mock.Planter().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
-	w.must(w.mock.Planter().Insert("s1", "db.c", w.raw(w.doc("lone", 298))))
+	w.must(w.mock.Corrupter().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
+	w.must(w.mock.Corrupter().Insert("s1", "db.c", w.raw(w.doc("lone", 298))))
 	result = w.audit(anAudit(), c)
 	kinds := map[placement.FindingKind]int64{}
 	for _, f := range result.Findings {
 		kinds[f.Kind] += f.Count
 	}
-	if len(result.Unseen) != 1 || !strings.Contains(result.Unseen[0], "s2") || kinds[placement.Lone] != 1 || kinds[placement.Orphan] != 1 {
+	if len(result.Unchecked) != 1 || !strings.Contains(result.Unchecked[0], "s2") || kinds[placement.Lone] != 1 || kinds[placement.Orphan] != 1 {
 		t.Errorf("%v: %+v", kinds, result)
 	}
 }
@@ -530,7 +530,7 @@ func TestCheckAudits(t *testing.T) {
 	if r := checked("audit"); r.Status() != check.Passed {
 		t.Errorf("%+v", r.Result.Findings)
 	}
-	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Corrupter().DropIndex("s1", "db.c", "s_1"))
 	r := checked("audit")
 	if f := r.Result.Findings; r.Status() != check.Failed || len(f) != 1 || f[0].About.Shard != "s1" || len(f[0].Commands) != 1 {
 		t.Errorf("%+v", f)
@@ -551,7 +551,7 @@ func TestAuditReadsOn(t *testing.T) {
 	want := map[catalog.ShardID][]bson.Raw{}
 	total := int64(0)
 	for _, id := range w.mock.ShardIDs() {
-		want[id] = w.mock.Planter().Documents(id, "db.c")
+		want[id] = w.mock.Corrupter().Documents(id, "db.c")
 		total += int64(len(want[id]))
 	}
 	shards, err := holdings.Open(t.Context(), w.client, w.settings)
@@ -606,7 +606,7 @@ func TestAuditKeepsPace(t *testing.T) {
 	if took := w.clock.Now().Sub(began); took < 3*time.Second || took > 8*time.Second {
 		t.Errorf("4 MiB took %v", took)
 	}
-	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Corrupter().DropIndex("s1", "db.c", "s_1"))
 	a = anAudit()
 	a.MaxDuration = time.Nanosecond
 	result := w.audit(a, late{w.clock}.of(w.cluster()))
@@ -618,7 +618,7 @@ func TestAuditKeepsPace(t *testing.T) {
 // The roles that the documentation names are enough; without them what is not seen is named.
 func TestAuditPrivileges(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 7)
-	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Corrupter().DropIndex("s1", "db.c", "s_1"))
 	users := access.NewDirectory()
 	role := func(db string, names ...string) (list []access.Role) {
 		for _, n := range names {
@@ -642,7 +642,7 @@ func TestAuditPrivileges(t *testing.T) {
 			c.ClientOptions = options.Client().SetDialer(o.Dialer).SetServerMonitoringMode("poll").SetAuth(login)
 		})
 		result, err := anAudit().Run(t.Context(), c, nil)
-		if err != nil || result.Verdict != want || want == AuditFindings && (len(result.Unseen) > 0 || len(result.Collections) != 2) {
+		if err != nil || result.Verdict != want || want == AuditFindings && (len(result.Unchecked) > 0 || len(result.Collections) != 2) {
 			t.Errorf("%s: %v, %+v", name, err, result)
 		}
 	}
@@ -670,7 +670,7 @@ func TestAuditOfOtherKeys(t *testing.T) {
 			}
 			planted := false
 			for _, from := range w.mock.ShardIDs() {
-				for _, doc := range w.mock.Planter().Documents(from, ns) {
+				for _, doc := range w.mock.Corrupter().Documents(from, ns) {
 					to := catalog.ShardID("s0")
 					if from == to {
 						to = "s1"
@@ -679,8 +679,8 @@ func TestAuditOfOtherKeys(t *testing.T) {
 					entry, err := w.client.Database("config").Collection("collections").FindOne(t.Context(), bson.D{{Key: "_id", Value: ns}}).Raw()
 					w.must(err)
 					_, uuid.Data = entry.Lookup("uuid").Binary()
-					_ = w.mock.Planter().CreateCollection(to, ns, uuid) // which it may have
-					w.must(w.mock.Planter().Insert(to, ns, doc))
+					_ = w.mock.Corrupter().CreateCollection(to, ns, uuid) // which it may have
+					w.must(w.mock.Corrupter().Insert(to, ns, doc))
 					planted = true
 					break
 				}

@@ -61,10 +61,10 @@ func newTimeSeries(t *testing.T, release catalog.Release, ns string) *audited {
 		w.settings = options.Client().SetDialer(o.Dialer).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	})
 	for i := range 20 {
-		w.must(w.mock.Planter().Insert(bucketOwner(5*i), ns, w.raw(bucket(i, 5*i))))
+		w.must(w.mock.Corrupter().Insert(bucketOwner(5*i), ns, w.raw(bucket(i, 5*i))))
 	}
 	for _, id := range cluster.ShardIDs() {
-		w.must(w.mock.Planter().SetOptions(id, ns, bson.D{{Key: "timeseries", Value: w.raw(bson.D{
+		w.must(w.mock.Corrupter().SetOptions(id, ns, bson.D{{Key: "timeseries", Value: w.raw(bson.D{
 			{Key: "timeField", Value: "t"}, {Key: "metaField", Value: "sensor"}, {Key: "granularity", Value: "seconds"},
 		})}}))
 	}
@@ -102,9 +102,9 @@ func TestAuditOfTimeSeries(t *testing.T) {
 			t.Fatalf("%s: healthy, and %+v", release, result)
 		}
 		lone := bucket(100, 10)
-		w.must(w.mock.Planter().Insert("s1", ns, w.raw(lone)))
-		orphan := w.mock.Planter().Documents("s1", ns)[3]
-		w.must(w.mock.Planter().Insert("s0", ns, orphan))
+		w.must(w.mock.Corrupter().Insert("s1", ns, w.raw(lone)))
+		orphan := w.mock.Corrupter().Documents("s1", ns)[3]
+		w.must(w.mock.Corrupter().Insert("s0", ns, orphan))
 		a := anAudit()
 		a.ExportDir = filepath.Join(t.TempDir(), "saved")
 		result := w.audit(a, w.cluster())
@@ -115,7 +115,7 @@ func TestAuditOfTimeSeries(t *testing.T) {
 			}
 			delete(where, f.Kind)
 		}
-		if len(where) > 0 || len(result.Unseen) > 0 {
+		if len(where) > 0 || len(result.Unchecked) > 0 {
 			t.Errorf("%s: not found %v, %+v", release, where, result)
 		}
 	}
@@ -136,7 +136,7 @@ func TestAuditSaysWhichTimeSeriesItDoesNotSee(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newTimeSeries(t, tt.release, tt.ns)
 			result := w.audit(anAudit(), w.cluster())
-			if result.Verdict != AuditUnknown || len(result.Unseen) != 1 || !strings.Contains(result.Unseen[0], tt.reason) {
+			if result.Verdict != AuditUnknown || len(result.Unchecked) != 1 || !strings.Contains(result.Unchecked[0], tt.reason) {
 				t.Errorf("%+v", result)
 			}
 			if !slices.ContainsFunc(result.Collections, func(c AuditCollection) bool { return c.Namespace == "db.plain" }) {
@@ -169,8 +169,8 @@ func TestVerifyOfTimeSeries(t *testing.T) {
 	if result := compare(); result.Verdict != string(verify.Same) {
 		t.Errorf("a move, and %+v", result)
 	}
-	lost := w.mock.Planter().Documents("s1", ns)[2]
-	w.must(w.mock.Planter().Delete("s1", ns, lost.Lookup("_id")))
+	lost := w.mock.Corrupter().Documents("s1", ns)[2]
+	w.must(w.mock.Corrupter().Delete("s1", ns, lost.Lookup("_id")))
 	if result := compare(); result.Verdict != string(verify.Different) {
 		t.Errorf("a bucket is lost, and %+v", result)
 	}

@@ -48,9 +48,9 @@ func TestAuditReadsMisplacedCollections(t *testing.T) {
 			_, err := plain.InsertOne(t.Context(), bson.D{{Key: "_id", Value: "both"}})
 			w.must(err)
 			tt.prepare(w)
-			w.must(w.mock.Planter().CreateCollection("s2", "db.plain", uuid))
+			w.must(w.mock.Corrupter().CreateCollection("s2", "db.plain", uuid))
 			for _, name := range []string{"both", "alone"} {
-				w.must(w.mock.Planter().Insert("s2", "db.plain", id(bson.D{{Key: "_id", Value: name}})))
+				w.must(w.mock.Corrupter().Insert("s2", "db.plain", id(bson.D{{Key: "_id", Value: name}})))
 			}
 			a := anAudit()
 			a.ExportDir = filepath.Join(t.TempDir(), "saved")

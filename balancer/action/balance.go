@@ -31,7 +31,7 @@ type Balance struct {
 	// set explicitly, since without names nothing is selected.
 	Namespaces []string
 	All        bool
-	// Goal and Order default to runner.GoalSize and runner.OrderChosen.
+	// Goal and Order default to runner.GoalSize and runner.OrderPolicy.
 	Goal  runner.BalanceGoal
 	Order runner.Order
 	// OpsInterval is the time for which operations are counted before each round, for the goal
@@ -102,7 +102,7 @@ func requireNamespaces(namespaces []string, all bool) error {
 }
 
 // Run takes the lease, balances, and gives the lease back. The error is a *live.HeldError while another
-// run has the lease, and a *runner.BusyError while the cluster's own balancer works on the collections.
+// run has the lease, and a *runner.BalancerActiveError while the cluster's own balancer works on the collections.
 func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult, error) {
 	if err := b.Validate(); err != nil {
 		return BalanceResult{}, err
@@ -112,8 +112,8 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		return BalanceResult{}, err
 	}
 	reporter := &serialReporter{next: r}
-	if c.AnswersChanges {
-		if err := c.askGuard(ctx); err != nil {
+	if c.SimulatesChanges {
+		if err := c.sendFirstWrite(ctx); err != nil {
 			return BalanceResult{}, err
 		}
 		b.DryRun = true
@@ -157,8 +157,8 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	return result, ended(result.Stopped, err)
 }
 
-// askGuard sends the first write of a run, so that a guard can refuse the run.
-func (c Cluster) askGuard(ctx context.Context) error {
+// sendFirstWrite sends the first write of a run, so that a guard can refuse the run.
+func (c Cluster) sendFirstWrite(ctx context.Context) error {
 	_, err := c.runner().RunCommand(ctx, live.LeaseDatabase, bson.D{
 		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
 		{Key: "update", Value: bson.D{}},

@@ -18,11 +18,11 @@ import (
 
 // HeatPlan is the first round of a run for the goal load. Later rounds count operations again.
 type HeatPlan struct {
-	// Before and After are the largest load of a shard as a multiple of the mean.
-	Before float64    `json:"before"`
-	After  float64    `json:"after"`
-	Steps  []HeatStep `json:"steps"`
-	Left   []Leftover `json:"left"`
+	// MaxLoadBefore and After are the largest load of a shard as a multiple of the mean.
+	MaxLoadBefore float64    `json:"before"`
+	MaxLoadAfter  float64    `json:"after"`
+	Steps         []HeatStep `json:"steps"`
+	Left          []Leftover `json:"left"`
 }
 
 // HeatStep is a split if Point is set, and a move otherwise.
@@ -89,7 +89,7 @@ func (s Source) readHeat(
 	if len(names) == 0 {
 		return nil, refuse("{goal} load: there is no sharded collection")
 	}
-	maps, err := readSampledHeat(ctx, s.Client, read, names, load.Options{Clock: s.Clock, Tell: r.note})
+	maps, err := readSampledHeat(ctx, s.Client, read, names, load.Options{Clock: s.Clock, OnPhase: r.note})
 	if err != nil {
 		return nil, &NoAnswerError{err}
 	}
@@ -127,7 +127,8 @@ func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serialReporter) 
 }
 
 func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
-	p := &HeatPlan{Before: d.Before, After: d.After, Steps: []HeatStep{}, Left: []Leftover{}}
+	p := &HeatPlan{MaxLoadBefore: d.MaxLoadRatioBefore, MaxLoadAfter: d.MaxLoadRatioAfter, Steps: []HeatStep{},
+		Left: []Leftover{}}
 	patterns := map[string]catalog.KeyPattern{}
 	for _, m := range maps {
 		patterns[m.Namespace] = m.Pattern

@@ -161,7 +161,7 @@ func TestBalanceByLoad(t *testing.T) {
 	}
 	for n, spec := range []workload.Spec{
 		{Rate: 5000, KeyDistribution: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}},
-		{Rate: 5000, KeyDistribution: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, Scatter: 0.05},
+		{Rate: 5000, KeyDistribution: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, ScatterShare: 0.05},
 	} {
 		moves := map[runner.BalanceGoal]int{}
 		for _, goal := range []runner.BalanceGoal{runner.GoalLoad, runner.GoalOps} {

@@ -94,7 +94,7 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serialReporter) (c
 		}
 		cluster.Advisories = &list
 	}
-	cluster.Watch = r.newSimWatch(ctx)
+	cluster.OnProgress = r.newSimWatch(ctx)
 	return c.Policy.Check(c.Address, cluster), source.Clock, nil
 }
 

@@ -48,7 +48,7 @@ func (c Check) snapshot(
 	o := live.ReaderOptions{
 		Parts:    live.Identity | live.Settings | live.Balancer | live.WindowClock | live.Shards | live.Collections,
 		Required: live.Collections,
-		Source:   source.Origin, OutcomeSpan: c.Policy.FailureSpan, WantsDetails: c.Policy.Namespaces.Match,
+		Source:   source.Origin, OutcomeSpan: c.Policy.MaxFailureAge, WantsDetails: c.Policy.Namespaces.Match,
 	}
 	for _, p := range checkParts {
 		if needs.Has(p.need) {
@@ -112,6 +112,6 @@ func auditSampleDocuments(ctx context.Context, source Source, c *check.Cluster) 
 		c.NotAuditedReason = err.Error()
 		return ctx.Err()
 	}
-	c.Audit = &check.AuditSummary{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
+	c.Audit = &check.AuditSummary{Findings: result.Findings, Unread: slices.Concat(result.Unchecked, result.Unsettled)}
 	return nil
 }

@@ -27,12 +27,12 @@ type Cluster struct {
 	ClientOptions *options.ClientOptions
 	// Address is the address of Client without secrets, for command lines; empty if there is none.
 	Address string
-	// Runner sends the commands that change something; if it is nil, Client sends them.
-	Runner live.CommandRunner
-	// AnswersChanges says that Runner answers these commands itself instead of the cluster: every run is
+	// ChangeRunner sends the commands that change something; if it is nil, Client sends them.
+	ChangeRunner live.CommandRunner
+	// SimulatesChanges says that Runner answers these commands itself instead of the cluster: every run is
 	// a dry run.
-	AnswersChanges bool
-	Clock          apply.Clock
+	SimulatesChanges bool
+	Clock            apply.Clock
 	Consent
 	// RunComputation wraps computations that take long or need much memory. If it is nil, they run directly.
 	RunComputation func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
@@ -71,8 +71,8 @@ func (c Cluster) withTimeZone(zone string) (Cluster, error) {
 }
 
 func (c Cluster) runner() live.CommandRunner {
-	if c.Runner != nil {
-		return c.Runner
+	if c.ChangeRunner != nil {
+		return c.ChangeRunner
 	}
 	return live.NewCommandRunner(c.Client)
 }

@@ -180,7 +180,7 @@ type runStart struct {
 func (c Cluster) beginAudited(ctx context.Context, o runStart) (
 	begun Cluster, ended func(stopped string, err error) error, err error) {
 	if len(c.Policies) > 0 {
-		c.Runner = allowedRunner{c.runner(), c.Policies}
+		c.ChangeRunner = allowedRunner{c.runner(), c.Policies}
 	}
 	destinations := c.AuditDestinations()
 	if len(destinations) == 0 {
@@ -190,7 +190,7 @@ func (c Cluster) beginAudited(ctx context.Context, o runStart) (
 	if err != nil {
 		return c, nil, err
 	}
-	c.Runner = auditedRunner{c.runner(), a}
+	c.ChangeRunner = auditedRunner{c.runner(), a}
 	return c, a.endFunc(ctx, o.namespaces), nil
 }
 

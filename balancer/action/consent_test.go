@@ -19,7 +19,7 @@ func (w *world) under(policies ...string) (Cluster, *counter) {
 	w.Helper()
 	sent := &counter{CommandRunner: live.NewCommandRunner(w.client)}
 	c := w.actionCluster()
-	c.Runner = sent
+	c.ChangeRunner = sent
 	for _, text := range policies {
 		p, err := consent.Parse([]byte(text))
 		if err != nil {

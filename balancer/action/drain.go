@@ -62,7 +62,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	if ok {
 		result, err = PlanResult{Finished: true, AlreadyReachedText: already.what}, nil
-		if !d.DryRun && !c.AnswersChanges {
+		if !d.DryRun && !c.SimulatesChanges {
 			err = c.releaseLeftoverLease(ctx)
 		}
 	}
@@ -86,7 +86,7 @@ func (d *Drain) newGoalRun(c Cluster, r *serialReporter, completion **drainHooks
 	return goalRun{
 		kind: plan.Drain, RunOptions: d.RunOptions, otherMovedNamespaces: alsoMoves,
 		goal:         func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
-		checkPlan:    d.adoptJournal,
+		checkPlan:    d.adoptPlanShard,
 		preflightRun: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
 		addHooks: func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 			*completion = &drainHooks{
@@ -100,7 +100,7 @@ func (d *Drain) newGoalRun(c Cluster, r *serialReporter, completion **drainHooks
 	}
 }
 
-func (d *Drain) adoptJournal(p *plan.Plan) error {
+func (d *Drain) adoptPlanShard(p *plan.Plan) error {
 	if of := p.Goal.Shard; d.Shard != "" && d.Shard != of {
 		return refuse("the journal is for {shard} %s, not %s", of, d.Shard)
 	}
@@ -132,7 +132,7 @@ type drainHooks struct {
 	journal               *apply.Execution
 	note                  func(text string)
 	retries               readRetry
-	removing              bool // a command to remove the shard had no answer
+	removalUnanswered     bool // a command to remove the shard had no answer
 	// marked says that this run, or an earlier run with the same journal, has marked the shard. warning
 	// is the text about a shard that remains marked.
 	marked  bool
@@ -193,7 +193,7 @@ func (d *drainHooks) unmarkOrWarn(ctx context.Context) error {
 		return err
 	}
 	if d.journal != nil {
-		earlier, _ := d.journal.MarkedShard()
+		earlier, _ := d.journal.DrainingShard()
 		d.marked = d.marked || earlier == d.shard
 	}
 	if d.marked && d.canUnmark() {
@@ -223,7 +223,7 @@ func (d *drainHooks) finish(ctx context.Context) error {
 // finishOnce moves the unsharded data that the run may move off the shard, and removes the shard. The error
 // says what has to be moved by hand.
 func (d *drainHooks) finishOnce(ctx context.Context) error {
-	if d.removing {
+	if d.removalUnanswered {
 		return d.removeShard(ctx)
 	}
 	left, others, err := d.readRemaining(ctx)
@@ -341,7 +341,7 @@ func (d *drainHooks) removeShard(ctx context.Context) error {
 		why := string(state.State)
 		if state.IsDone() {
 			reply, err := d.lease.RunAdminCommand(ctx, live.CommitDrainCommand(d.lease.RouterRelease(), d.shard))
-			if d.removing = errors.As(err, new(*mongoerr.UnansweredError)); err != nil {
+			if d.removalUnanswered = errors.As(err, new(*mongoerr.UnansweredError)); err != nil {
 				return err
 			}
 			if text, _ := reply.Lookup("state").StringValueOK(); text == "completed" ||
@@ -359,5 +359,5 @@ func (d *drainHooks) removeShard(ctx context.Context) error {
 		}
 	}
 	d.note(fmt.Sprintf("Shard %s is removed.", d.shard))
-	return d.record(apply.RecordRemoved)
+	return d.record(apply.RecordShardRemoved)
 }

@@ -21,7 +21,7 @@ type TargetShards map[catalog.ShardID]int
 // TargetShardsFor returns the shards that are not draining, except one shard.
 func TargetShardsFor(s *catalog.Snapshot, except catalog.ShardID) TargetShards {
 	others := TargetShards{}
-	for _, shard := range s.StayingShards() {
+	for _, shard := range s.NonDrainingShards() {
 		if shard.ID != except {
 			others[shard.ID] = 0
 		}

@@ -37,8 +37,8 @@ type Export struct {
 	Timeout time.Duration
 	// ForecastEvery is the interval at which the time to balance is computed; zero means never.
 	ForecastEvery time.Duration
-	// Collections is the number of collections with their own series; the worst collections are chosen.
-	Collections int
+	// MaxCollections is the number of collections with their own series; the worst collections are chosen.
+	MaxCollections int
 	// Heat counts the operations of shards.
 	Heat  bool
 	Clock apply.Clock
@@ -73,7 +73,7 @@ func (e Export) Validate() error {
 		return refuse("{timeout} takes a time above 0")
 	case e.ForecastEvery < 0:
 		return refuse("{forecast} takes a time, or 0 for never")
-	case e.Collections < 0:
+	case e.MaxCollections < 0:
 		return refuse("{collections} must be a number of collections, not negative")
 	}
 	return nil

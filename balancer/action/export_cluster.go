@@ -28,7 +28,7 @@ type exportTarget struct {
 	source      Source
 	closeSource func() // nil if not connected
 	readers     [2]*live.Reader
-	meter       func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
+	measureLoad func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
 	flagsReadAt time.Time // when all chunks were last read for their flags
 	moves       export.MoveCounter
 	lastLogged  string // the last error that was logged
@@ -54,10 +54,10 @@ const (
 	// flagsEvery is the interval at which the flags of chunks are read. Flags change without a new
 	// version of the chunk.
 	flagsEvery = 5 * time.Minute
-	// restFactor is the ratio of the pause after a read to the duration of the read.
-	restFactor = 4
+	// pauseFactor is the ratio of the pause after a read to the duration of the read.
+	pauseFactor = 4
 	// staleReadFactor is the minimum lifetime of values, as a multiple of the duration of a read.
-	staleReadFactor = 2 * (restFactor + 1)
+	staleReadFactor = 2 * (pauseFactor + 1)
 	// maxLogEntries is the maximum number of entries that are read of each log.
 	maxLogEntries = 20_000
 )
@@ -70,7 +70,7 @@ func (e *exportTarget) run(ctx context.Context) {
 		e.readAndRecord(ctx)
 		e.requestForecast(ctx)
 		took := e.Clock.Now().Sub(began)
-		_ = e.Clock.Sleep(ctx, max(e.Every-took, restFactor*took)) // returns when ctx ends
+		_ = e.Clock.Sleep(ctx, max(e.Every-took, pauseFactor*took)) // returns when ctx ends
 	}
 }
 
@@ -140,8 +140,8 @@ func (e *exportTarget) readOnce(ctx context.Context) error {
 		r.Advisories = e.advisories.Matching(advisory.Cluster{Snapshot: s})
 	}
 	e.moves.Add(s.Parts().Changes)
-	if e.meter != nil {
-		if r.Operations, err = e.meter(ctx, s); err != nil {
+	if e.measureLoad != nil {
+		if r.Operations, err = e.measureLoad(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (e *exportTarget) open(ctx context.Context) (err error) {
 			TimeZone: e.source.TimeZone})
 	}
 	if e.Heat {
-		e.meter = e.source.NewLoadMeter()
+		e.measureLoad = e.source.NewLoadMeter()
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (e *exportTarget) publish(r export.ClusterReading) {
 // linesOf returns the lines of all families of a reading.
 func (e *exportTarget) linesOf(r export.ClusterReading) [][]byte {
 	lines := make([][]byte, len(e.families))
-	for i, f := range r.Families(e.Collections) {
+	for i, f := range r.Families(e.MaxCollections) {
 		for k, s := range f.Samples { // the label cluster comes first
 			f.Samples[k].Labels = append(append(s.Labels[:2:2], e.target.Labels...), s.Labels[2:]...)
 		}
@@ -245,7 +245,7 @@ func (e *exportTarget) forecast(ctx context.Context) {
 	defer cancel()
 	var made *forecast.Forecast
 	err := mongoerr.CatchPanic(nil, "the forecast", func() error {
-		f, err := forecast.Make(s, forecast.Options{Watch: (&serialReporter{}).newSimWatch(ctx)})
+		f, err := forecast.Make(s, forecast.Options{OnProgress: (&serialReporter{}).newSimWatch(ctx)})
 		if err == nil {
 			made = &f
 		}

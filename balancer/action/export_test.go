@@ -98,7 +98,7 @@ func startExport(t testing.TB) *exporting {
 	t.Helper()
 	e := &exporting{TB: t, clock: newHandClock(), log: new(bytes.Buffer)}
 	x, err := Export{
-		Policy: check.Default(), Every: time.Minute, Timeout: time.Minute, Collections: 10, Clock: e.clock,
+		Policy: check.Default(), Every: time.Minute, Timeout: time.Minute, MaxCollections: 10, Clock: e.clock,
 		Log:           slog.New(slog.NewTextHandler(e.log, nil)),
 		DescribeError: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "…") },
 	}.Start(t.Context())
@@ -430,7 +430,7 @@ func TestExportValidates(t *testing.T) {
 	for name, change := range map[string]func(*Export){
 		"every": func(e *Export) { e.Every = time.Millisecond }, "stale": func(e *Export) { e.StaleAfter = time.Minute },
 		"timeout": func(e *Export) { e.Timeout = 0 }, "forecast": func(e *Export) { e.ForecastEvery = -1 },
-		"collections": func(e *Export) { e.Collections = -1 },
+		"collections": func(e *Export) { e.MaxCollections = -1 },
 	} {
 		bad := good
 		change(&bad)

@@ -61,7 +61,7 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	if err := checkSizesKnown(s, f.Goal.Namespaces); err != nil {
 		return made, err
 	}
-	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.newSimWatch(ctx)}
+	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, OnProgress: reporter.newSimWatch(ctx)}
 	if f.Goal.Kind == plan.Load {
 		if o.HeatMaps, err = source.readHeat(ctx, s, f.Goal.Namespaces, reporter); err != nil {
 			return made, err

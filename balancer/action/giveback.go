@@ -35,9 +35,9 @@ type GiveBackResult struct {
 // balancing is in progress.
 func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBackResult, err error) {
 	reporter := &serialReporter{next: r}
-	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.AnswersChanges}
-	if c.AnswersChanges {
-		if err := c.askGuard(ctx); err != nil {
+	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.SimulatesChanges}
+	if c.SimulatesChanges {
+		if err := c.sendFirstWrite(ctx); err != nil {
 			return result, err
 		}
 	}

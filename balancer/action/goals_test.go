@@ -209,7 +209,7 @@ func (w *world) admin(command bson.D) {
 // The limit of a presplit is for all its chunks, not for those of one shard.
 func TestPresplitOfManyShards(t *testing.T) {
 	w := newWorld(t, crowded(12), catalog.Release80, 1)
-	_, err := PresplitMethod{Namespace: "db.c0", PerShard: MaxPresplitChunks}.Goal(t.Context(), w.client, w.snapshot())
+	_, err := PresplitMethod{Namespace: "db.c0", ChunksPerShard: MaxPresplitChunks}.Goal(t.Context(), w.client, w.snapshot())
 	if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), "are possible") {
 		t.Errorf("the error is %v", err)
 	}

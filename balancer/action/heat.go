@@ -207,7 +207,7 @@ func (h Heat) runOnSnapshot(
 		return HeatResult{}, err
 	}
 	list, err := load.Read(ctx, runner, s, names, load.Options{Duration: h.CountDuration, MaxSampleAge: h.Lookback,
-		SamplesPerSecond: h.SamplesPerSecond, Logged: lines, Clock: source.Clock, Tell: report.note})
+		SamplesPerSecond: h.SamplesPerSecond, Logged: lines, Clock: source.Clock, OnPhase: report.note})
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &NoAnswerError{err}
 	}
@@ -309,7 +309,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 			int(k.Samples + 0.5)})
 	}
 	for _, k := range m.HotKeys {
-		c.HotKeys = append(c.HotKeys, HotKeyLoad{boundText(m, k.Key), k.Shard, k.Load, k.ShardShare, k.Samples})
+		c.HotKeys = append(c.HotKeys, HotKeyLoad{boundText(m, k.Key), k.Shard, k.Load, k.LoadOfMean, k.Samples})
 	}
 	return c
 }

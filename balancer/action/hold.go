@@ -29,7 +29,7 @@ func (c Cluster) newHoldReader(
 			freeze.Invalidate()
 		}
 		is, err := freeze.Check(ctx, at.BalancerStopped)
-		if err == nil && is.Abandoned {
+		if err == nil && is.QuiesceAbandoned {
 			is, err = c.restoreThenCheck(ctx, freeze, is, at, r)
 		}
 		l := lease.Load()
@@ -38,10 +38,10 @@ func (c Cluster) newHoldReader(
 		}
 		switch {
 		case is.Reason != "" && at.Idle && !resting:
-			err = l.SetResting(ctx, true)
+			err = l.SetIdle(ctx, true)
 			resting = err == nil
 		case is.Reason == "" && resting:
-			if err = l.SetResting(ctx, false); err == nil { // a quiesce that began before this has seen the run rest
+			if err = l.SetIdle(ctx, false); err == nil { // a quiesce that began before this has seen the run rest
 				resting = false
 				is, err = freeze.Check(ctx, at.BalancerStopped)
 			}

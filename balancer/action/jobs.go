@@ -52,8 +52,8 @@ type JobStatus struct {
 	Updated time.Time `json:"updated,omitzero"`
 }
 
-// OnTrack reports whether no user action is needed: the job is done, or continues with the next call.
-func (s JobStatus) OnTrack() bool {
+// NeedsNoAction reports whether no user action is needed: the job is done, or continues with the next call.
+func (s JobStatus) NeedsNoAction() bool {
 	switch s.State {
 	case live.JobNone, live.JobBlocked, live.JobFailed, live.JobCancelled:
 		return false
@@ -139,10 +139,10 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 // refuseIfGuarded returns an error if the cluster has a guard, after the guard was asked: a job
 // continues after the process ends.
 func (c Cluster) refuseIfGuarded(ctx context.Context) error {
-	if !c.AnswersChanges {
+	if !c.SimulatesChanges {
 		return nil
 	}
-	if err := c.askGuard(ctx); err != nil {
+	if err := c.sendFirstWrite(ctx); err != nil {
 		return err
 	}
 	return refuse("a job can't be rehearsed: use {dryRun} without a job")

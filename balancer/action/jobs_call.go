@@ -262,8 +262,8 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.ParsedJourna
 		rules.SpentBefore += j.job.Updated.Sub(j.job.PreviousUpdated)
 	}
 	moves, ok := h.MovedAmount(true)
-	rules.MovedBefore = pace.Done{Moves: moves, Bytes: ok.Bytes}
-	if rules.Pause == 0 {
+	rules.MovedBefore = pace.MovedAmount{Moves: moves, Bytes: ok.Bytes}
+	if rules.PauseBetween == 0 {
 		return rules, nil
 	}
 	now, err := j.now(ctx)
@@ -271,7 +271,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.ParsedJourna
 		return rules, &NoAnswerError{err}
 	}
 	if last := h.LastStepTime(); !last.IsZero() { // the step has the time of another machine's clock
-		rules.FirstPause = min(rules.Pause-now.Sub(last), rules.Pause)
+		rules.FirstPause = min(rules.PauseBetween-now.Sub(last), rules.PauseBetween)
 	}
 	return rules, nil
 }
@@ -456,7 +456,7 @@ func (j *jobCall) unmarkDraining(ctx context.Context, l *leasedRun) error {
 		return err
 	}
 	work := apply.ResumeInStore(h, journal)
-	if marked, removed := work.MarkedShard(); marked == "" || removed {
+	if marked, removed := work.DrainingShard(); marked == "" || removed {
 		return nil
 	}
 	state, found, err := l.lease.ReadDrain(ctx, j.jobOpts.Shard)

@@ -95,7 +95,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 				if s, err = start.Run(t.Context(), c, nil); err != nil {
 					t.Fatal(err)
 				}
-				if !s.OnTrack() || s.State == live.JobDone {
+				if !s.NeedsNoAction() || s.State == live.JobDone {
 					return s
 				}
 				start.Replace = false

@@ -65,7 +65,7 @@ func (b Balance) asJob() (string, jobOptions, error) {
 	switch {
 	case err != nil:
 		return "", o, err
-	case b.Goal != "" && b.Goal != runner.GoalSize || b.Order != "" && b.Order != runner.OrderChosen || b.CoolDown > 0 ||
+	case b.Goal != "" && b.Goal != runner.GoalSize || b.Order != "" && b.Order != runner.OrderPolicy || b.CoolDown > 0 ||
 		b.Seed > 0:
 		return "", o, refuse("a job has no {goal}, {order}, {coolDown} and {seed}: " +
 			"it balances as the cluster's balancer does")

@@ -60,7 +60,7 @@ func TestJobWaits(t *testing.T) {
 			if s.State == live.JobDone {
 				break
 			}
-			if !s.OnTrack() || calls > 100 {
+			if !s.NeedsNoAction() || calls > 100 {
 				t.Fatalf("%s: %+v", what, s)
 			}
 		}
@@ -114,10 +114,10 @@ func TestJobPausesBetween(t *testing.T) {
 		}
 		s := w.start(JobStart{Verb: d, WorkFor: workFor})
 		hours := int(w.cluster.Clock().Now().Sub(began) / time.Hour)
-		if s.Progress.MovesDone > hours+1 || !s.OnTrack() || calls > 300 {
+		if s.Progress.MovesDone > hours+1 || !s.NeedsNoAction() || calls > 300 {
 			t.Fatalf("call %d: %+v after %d hours", calls, s, hours)
 		}
-		if done := s.Progress.MovesDone; done > 1 && done < 16 && s.Progress.ETA < 3000 {
+		if done := s.Progress.MovesDone; done > 1 && done < 16 && s.Progress.ETASeconds < 3000 {
 			t.Errorf("call %d: %+v", calls, s.Progress)
 		}
 		if s.State == live.JobDone {
@@ -212,7 +212,7 @@ func TestJobWorksForSomeNights(t *testing.T) {
 		if s.State == live.JobDone {
 			break
 		}
-		if calls > 400 || !s.OnTrack() {
+		if calls > 400 || !s.NeedsNoAction() {
 			t.Fatalf("call %d: %+v", calls, s)
 		}
 		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})

@@ -134,7 +134,7 @@ func TestJobIsKilled(t *testing.T) {
 		if !killed && status.State == live.JobDone {
 			break
 		}
-		if !killed && !status.OnTrack() || calls > 1000 {
+		if !killed && !status.NeedsNoAction() || calls > 1000 {
 			t.Fatalf("call %d: %+v", calls, status)
 		}
 		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Second).Milliseconds()}})
@@ -217,11 +217,11 @@ func (w *world) cancelJob(d Drain) JobStatus {
 func TestJobStart(t *testing.T) {
 	w := newWorld(t, crowded(10), catalog.Release80, 1)
 	d := jobDrain()
-	if s := w.jobStatus(d); s.State != live.JobNone || s.OnTrack() || s.NextSteps[0] !=
+	if s := w.jobStatus(d); s.State != live.JobNone || s.NeedsNoAction() || s.NextSteps[0] !=
 		"shardsh drain start --shard s0 --remove --move-primaries --pause-balancing" {
 		t.Errorf("without a job: %+v", s)
 	}
-	if s := w.start(JobStart{Verb: d}); s.State != live.JobPending || s.Job != "drain:s0" || !s.OnTrack() {
+	if s := w.start(JobStart{Verb: d}); s.State != live.JobPending || s.Job != "drain:s0" || !s.NeedsNoAction() {
 		t.Errorf("recorded: %+v", s)
 	}
 	other := d
@@ -232,7 +232,7 @@ func TestJobStart(t *testing.T) {
 		t.Errorf("other options: %v", err)
 	}
 	s := w.start(JobStart{Verb: other, WorkFor: 10 * time.Second, Replace: true})
-	if s.State != live.JobBlocked || len(s.BlockedBy) != 1 || s.BlockedBy[0].What != "limit" || s.Progress.MovesDone != 2 || s.OnTrack() {
+	if s.State != live.JobBlocked || len(s.BlockedBy) != 1 || s.BlockedBy[0].What != "limit" || s.Progress.MovesDone != 2 || s.NeedsNoAction() {
 		t.Errorf("at its limit: %+v", s)
 	}
 	w.well()
@@ -265,7 +265,7 @@ func TestJobIsBlocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.OnTrack() {
+	if s = w.start(JobStart{Verb: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.NeedsNoAction() {
 		t.Errorf("beside another run: %+v", s)
 	}
 	if err := l.lease.EndRun(t.Context(), nil); err != nil {
@@ -307,7 +307,7 @@ func TestJobIsCancelled(t *testing.T) {
 		if s := w.cancelJob(jobDrain()); s.State != live.JobCancelled || w.draining() {
 			t.Errorf("%s: once more %+v", release, s)
 		}
-		if s := w.start(JobStart{Verb: jobDrain(), WorkFor: time.Second}); s.State != live.JobCancelled || s.OnTrack() {
+		if s := w.start(JobStart{Verb: jobDrain(), WorkFor: time.Second}); s.State != live.JobCancelled || s.NeedsNoAction() {
 			t.Errorf("%s: started again: %+v", release, s)
 		}
 		w.well()
@@ -402,7 +402,7 @@ func TestJobsOfCollections(t *testing.T) {
 			})
 			if killed {
 				kills++
-			} else if err != nil || !s.OnTrack() || calls > 200 {
+			} else if err != nil || !s.NeedsNoAction() || calls > 200 {
 				t.Fatalf("%s, call %d: %+v, %v", kind, calls, s, err)
 			} else if s.State == live.JobDone {
 				break

@@ -147,7 +147,7 @@ func (j *jobCall) recordProgress(p apply.Progress) {
 		total.Percent = percent(int64(total.StepsDone), int64(total.Steps))
 	}
 	if took := j.job.Updated.Sub(j.job.Began); total.BytesDone > 0 && took > 0 {
-		total.ETA = int64(took.Seconds() * float64(total.Bytes-total.BytesDone) / float64(total.BytesDone))
+		total.ETASeconds = int64(took.Seconds() * float64(total.Bytes-total.BytesDone) / float64(total.BytesDone))
 	}
 	j.job.Progress = total
 }

@@ -35,8 +35,8 @@ func ParseLimit[T int | int64](text string, parse func(string) (T, error)) (T, e
 	return n, err
 }
 
-// ParseMoves parses a limit of moves, such as "500" or "none".
-func ParseMoves(text string) (int, error) {
+// ParseMaxMoves parses a limit of moves, such as "500" or "none".
+func ParseMaxMoves(text string) (int, error) {
 	n, err := ParseLimit(text, func(text string) (int, error) { return strconv.Atoi(strings.TrimSpace(text)) })
 	if err != nil || n == NoLimit && strings.HasPrefix(strings.TrimSpace(text), "-") {
 		return 0, fmt.Errorf("%q is not a number of moves, or none", text)
@@ -44,8 +44,8 @@ func ParseMoves(text string) (int, error) {
 	return n, nil
 }
 
-// ParseBytes parses a limit of bytes, such as "100GB" or "none".
-func ParseBytes(text string) (int64, error) {
+// ParseMaxBytes parses a limit of bytes, such as "100GB" or "none".
+func ParseMaxBytes(text string) (int64, error) {
 	n, err := ParseLimit(text, catalog.ParseSize)
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a size such as 100GB, or none", text)
@@ -82,7 +82,8 @@ func limitNote(policy, byDefault string) pace.LimitNote {
 
 func (p Pace) rules() pace.Rules {
 	return pace.Rules{
-		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), MaxTime: p.MaxDuration, Pause: p.PauseBetween, Window: p.Window,
+		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), MaxTime: p.MaxDuration, PauseBetween: p.PauseBetween,
+		Window:    p.Window,
 		PauseWhen: p.PauseWhen, WindowGroups: p.policyWindows, DiskLimit: p.DiskLimit,
 		TimeNote:  limitNote(p.durationNote, ""),
 		MovesNote: limitNote(p.movesNote, defaultLimitNote(p.MaxMoves != 0, "max-moves", "maxMoves")),

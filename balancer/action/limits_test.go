@@ -47,12 +47,12 @@ func TestDefaultLimits(t *testing.T) {
 
 func TestParseLimits(t *testing.T) {
 	for text, want := range map[string]int{"none": NoLimit, "NONE": NoLimit, "0": NoLimit, "5": 5, "-1": -1, "x": 0} {
-		if n, err := ParseMoves(text); n != want || (err == nil) != (want != 0) {
+		if n, err := ParseMaxMoves(text); n != want || (err == nil) != (want != 0) {
 			t.Errorf("%s moves: %d, %v", text, n, err)
 		}
 	}
 	for text, want := range map[string]int64{"none": NoLimit, "0": NoLimit, "0GB": NoLimit, "5GB": 5e9, "-1": 0, "x": 0} {
-		if n, err := ParseBytes(text); n != want || (err == nil) != (want != 0) {
+		if n, err := ParseMaxBytes(text); n != want || (err == nil) != (want != 0) {
 			t.Errorf("%s: %d, %v", text, n, err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // its end.
 func TestMetrics(t *testing.T) {
 	stats := pace.Stats{
-		Done: pace.Done{Moves: 3, Bytes: 4096}, Failures: map[policy.FailureClass]int{policy.RetryLater: 2},
+		MovedAmount: pace.MovedAmount{Moves: 3, Bytes: 4096}, Failures: map[policy.FailureClass]int{policy.RetryLater: 2},
 		Waited: map[pace.Reason]time.Duration{pace.WaitCondition: 90 * time.Second},
 	}
 	since := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)

@@ -125,15 +125,15 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 	if err := p.Validate(); err != nil {
 		return result, err
 	}
-	if c.AnswersChanges && !p.Show {
-		if err := c.askGuard(ctx); err != nil {
+	if c.SimulatesChanges && !p.Show {
+		if err := c.sendFirstWrite(ctx); err != nil {
 			return result, err
 		}
 	}
 	if err := live.CheckSharded(ctx, c.runner()); err != nil {
 		return result, &NoAnswerError{err}
 	}
-	if !p.Show && !c.AnswersChanges {
+	if !p.Show && !c.SimulatesChanges {
 		_, ended, refused := c.beginAudited(ctx, runStart{verb: "pause"})
 		if refused != nil {
 			return result, refused
@@ -141,7 +141,7 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 		defer func() { err = ended("", err) }()
 	}
 	switch {
-	case p.Show || c.AnswersChanges && p.End:
+	case p.Show || c.SimulatesChanges && p.End:
 		is, err := live.ReadRunsPause(ctx, c.Client)
 		if err != nil {
 			return result, &NoAnswerError{err}
@@ -171,7 +171,7 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 
 func (p PauseRuns) set(ctx context.Context, c Cluster, result *PauseRunsResult) error {
 	lasts, err := p.duration(c.Clock.Now())
-	if err != nil || c.AnswersChanges {
+	if err != nil || c.SimulatesChanges {
 		return err
 	}
 	is, err := live.SetRunsPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)

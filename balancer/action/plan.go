@@ -70,7 +70,7 @@ func (p Plan) Validate() error {
 }
 
 // sizeModelOf returns the model with a name.
-func sizeModelOf(name string, seed uint64) (plan.Model, error) {
+func sizeModelOf(name string, seed uint64) (plan.ChunkModel, error) {
 	model, err := plan.ParseModel(name, seed)
 	if err != nil {
 		return model, refuse("{model}: %s", err)
@@ -123,7 +123,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	var made *plan.Plan
 	err = source.compute(func() (err error) {
 		made, err = plan.Make(s, plan.Options{
-			Goal: goal, Model: model, Seed: p.Seed, IgnoreWindow: p.IgnoreWindow, Watch: reporter.newSimWatch(ctx),
+			Goal: goal, Model: model, Seed: p.Seed, IgnoreWindow: p.IgnoreWindow, OnProgress: reporter.newSimWatch(ctx),
 			Limits: plan.Limits{Bytes: p.MaxBytes, Moves: p.MaxMoves, Rounds: p.MaxRounds, Time: p.MaxDuration,
 				Disk: p.DiskLimit},
 		})

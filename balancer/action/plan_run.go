@@ -75,7 +75,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 }
 
 // isDryRun reports whether this is a dry run.
-func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.AnswersChanges }
+func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.SimulatesChanges }
 
 // checkAndSetLimits returns an error for a plan that a policy or the approval does not permit, and sets the
 // limits of the policies and of the plan.
@@ -261,7 +261,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 func (r RunOptions) createJournal(c Cluster, p *plan.Plan) (*apply.Execution, error) {
 	path := r.Journal
 	switch {
-	case r.NoJournal, r.DryRun, r.PreflightOnly, c.AnswersChanges:
+	case r.NoJournal, r.DryRun, r.PreflightOnly, c.SimulatesChanges:
 		path = ""
 	case path == "":
 		path = p.ID + ".journal"

@@ -77,7 +77,7 @@ func (c Cluster) preflight(
 		names, _ := plan.MatchNamespaces(look.facts.Snapshot, run.Namespaces) // the run itself refuses invalid names
 		look.run.Namespaces = runner.WithoutServerOwned(names, run.Namespaces)
 	}
-	look.facts.IsOwn = isShardshData
+	look.facts.BelongsToShardsh = isShardshData
 	look.facts.BalancerConflict = look.balancerConflict()
 	look.readHoldersAndPrivileges(ctx)
 	look.readMovingPrimary(ctx)
@@ -152,7 +152,7 @@ func (l *preflightReader) namespaces() (list []string) {
 func (l *preflightReader) balancerConflict() error {
 	names, within := l.namespaces(), time.Duration(0)
 	if p := l.run.Plan; p != nil {
-		within, names = p.Totals.Time+time.Minute, nil
+		within, names = p.Totals.Duration+time.Minute, nil
 		for _, s := range p.Steps { // the balancer may work beside a plan without steps
 			if !slices.Contains(names, s.Namespace) {
 				names = append(names, s.Namespace)
@@ -175,7 +175,7 @@ func (l *preflightReader) balancerConflict() error {
 func (l *preflightReader) readHoldersAndPrivileges(ctx context.Context) {
 	commands := live.NewCommandRunner(l.Client)
 	var err error
-	l.facts.LeaseHeldErr, l.facts.QuiescedErr, err = live.FindHeldErrors(ctx, l.Client, l.facts.Snapshot.Time())
+	l.facts.LeaseHeldErr, l.facts.QuiescedErr, err = live.FindBlockingErrors(ctx, l.Client, l.facts.Snapshot.Time())
 	l.addUnread("the lease", err)
 	l.facts.Privileges, l.facts.Roles, err = live.ReadPrivileges(ctx, commands)
 	l.addUnread("the privileges", err)

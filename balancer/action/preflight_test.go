@@ -178,11 +178,11 @@ func waysNotToDrain() []way {
 				w.insert("db.u", one("_id", 1))
 				w.admin(bson.D{{Key: "moveCollection", Value: "db.u"}, {Key: "toShard", Value: "s0"}})
 			}},
-		{name: "the balancer is on", code: diagnosis.BalancerWorks, says: "is on and balances db.c", drain: whole,
+		{name: "the balancer is on", code: diagnosis.BalancerActive, says: "is on and balances db.c", drain: whole,
 			topology: healthy("", `"balancer": {"mode": "full"}`, "", "")},
-		{name: "the balancer's window opens", code: diagnosis.BalancerWorks, says: "its window", drain: whole, topology: healthy("",
+		{name: "the balancer's window opens", code: diagnosis.BalancerActive, says: "its window", drain: whole, topology: healthy("",
 			`"balancer": {"mode": "full", "activeWindow": {"start": "12:01", "stop": "13:00"}}`, "", "")},
-		{name: "the balancer defragments", code: diagnosis.BalancerWorks, says: "db.c",
+		{name: "the balancer defragments", code: diagnosis.BalancerActive, says: "db.c",
 			drain: Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{PauseBalancing: true}},
 			prepare: func(w *world) {
 				config("collections", one("defragmentCollection", true), "db.c")(w)
@@ -241,7 +241,7 @@ func (w *world) command(database string, command bson.D) {
 
 func (w *world) dropIndexOn(shard catalog.ShardID, name string) {
 	w.Helper()
-	if err := w.cluster.Planter().DropIndex(shard, "db.c", name); err != nil {
+	if err := w.cluster.Corrupter().DropIndex(shard, "db.c", name); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -297,7 +297,7 @@ func (way way) isNamed(t *testing.T) {
 		return o.Code == way.code && strings.Contains(o.Sentence, way.says)
 	})
 	for _, o := range r.Preflight.Obstacles {
-		if remedy := strings.Join(o.Commands, "; "); o.Code == diagnosis.BalancerWorks &&
+		if remedy := strings.Join(o.Commands, "; "); o.Code == diagnosis.BalancerActive &&
 			(remedy != "sh.stopBalancer()" || strings.Contains(o.Sentence, "sh.")) {
 			t.Errorf("sentence %q, commands %q", o.Sentence, remedy)
 		}

@@ -20,9 +20,9 @@ import (
 // PresplitMethod says how a collection is presplit. Exactly one of the methods is set.
 type PresplitMethod struct {
 	Namespace string
-	// Chunks and PerShard split the range of hashes evenly: into the given number of parts, or into
+	// Chunks and ChunksPerShard split the range of hashes evenly: into the given number of parts, or into
 	// that number for each shard that is not draining.
-	Chunks, PerShard int
+	Chunks, ChunksPerShard int
 	// ChunksFromSample is the number of chunks. The split points are such that each chunk has the same number
 	// of documents of a sample.
 	ChunksFromSample int
@@ -54,7 +54,7 @@ const MaxPresplitChunks = 100_000
 // Validate refuses invalid numbers, and options that do not set exactly one method.
 func (p PresplitMethod) Validate() error {
 	given := 0
-	for _, n := range []int{p.Chunks, p.PerShard, p.ChunksFromSample, len(p.Points)} {
+	for _, n := range []int{p.Chunks, p.ChunksPerShard, p.ChunksFromSample, len(p.Points)} {
 		if n < 0 || n > MaxPresplitChunks {
 			return refuse("the number of chunks must be 1 to %d, not %d", MaxPresplitChunks, n)
 		}
@@ -86,7 +86,7 @@ func (p PresplitMethod) Goal(ctx context.Context, client *mongo.Client, s *catal
 		if err != nil {
 			return goal, err
 		}
-		if goal, err = plan.LayoutGoal(p.Namespace, s, other); err == nil && len(goal.Homes) > MaxPresplitChunks {
+		if goal, err = plan.LayoutGoal(p.Namespace, s, other); err == nil && len(goal.TargetShards) > MaxPresplitChunks {
 			err = refuse("{like} has more than %d chunks of %s", MaxPresplitChunks, p.Namespace)
 		}
 		return goal, err
@@ -94,10 +94,10 @@ func (p PresplitMethod) Goal(ctx context.Context, client *mongo.Client, s *catal
 		goal.Points, err = pointsOf(c, p.Points)
 	case p.ChunksFromSample > 0:
 		goal.Points, err = samplePoints(ctx, client, c, p.ChunksFromSample)
-	case p.PerShard > 0:
-		n := p.PerShard * len(s.StayingShards())
+	case p.ChunksPerShard > 0:
+		n := p.ChunksPerShard * len(s.NonDrainingShards())
 		if n > MaxPresplitChunks {
-			return goal, refuse("{perShard} %d makes %d chunks, and %d are possible", p.PerShard, n, MaxPresplitChunks)
+			return goal, refuse("{perShard} %d makes %d chunks, and %d are possible", p.ChunksPerShard, n, MaxPresplitChunks)
 		}
 		goal.Points, err = evenPoints(c, n)
 	default:

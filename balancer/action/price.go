@@ -57,7 +57,7 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 	}
 	err = source.compute(func() (err error) {
 		quote, err = price.Compare(s, price.Options{
-			Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, Watch: reporter.newSimWatch(ctx),
+			Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, OnProgress: reporter.newSimWatch(ctx),
 		})
 		return err
 	})

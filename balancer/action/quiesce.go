@@ -79,8 +79,8 @@ const (
 // QuiesceResult is the result of a Quiesce.
 type QuiesceResult struct {
 	Verdict QuiesceVerdict `json:"verdict,omitzero"`
-	// Was is the previous mode of the balancer.
-	Was catalog.Mode `json:"was,omitzero"`
+	// PreviousMode is the previous mode of the balancer.
+	PreviousMode catalog.Mode `json:"was,omitzero"`
 	// Stopped is the time at which the balancer was stopped. Quiet is the time from which nothing moved
 	// any more, in a Term of the config server's primary. Times are in the clock of the mongos.
 	Stopped  time.Time `json:"stopped,omitzero"`
@@ -88,14 +88,14 @@ type QuiesceResult struct {
 	Until    time.Time `json:"until,omitzero"`
 	Term     int64     `json:"term,omitzero"`
 	StepDown bool      `json:"stepDown,omitzero"`
-	// Expected is the estimated wait, Waited the actual wait, in milliseconds.
-	Expected int64 `json:"expectedMillis,omitzero"`
-	Waited   int64 `json:"waitedMillis"`
-	Held     int64 `json:"heldMillis,omitzero"`
+	// ExpectedMillis is the estimated wait, Waited the actual wait, in milliseconds.
+	ExpectedMillis int64 `json:"expectedMillis,omitzero"`
+	WaitedMillis   int64 `json:"waitedMillis"`
+	HeldMillis     int64 `json:"heldMillis,omitzero"`
 	// WaitedFor are the operations that Quiesce waited for. Running are the operations that are still
 	// running.
-	WaitedFor []live.Busy `json:"waitedFor,omitempty"`
-	Running   []live.Busy `json:"running,omitempty"`
+	WaitedFor []live.Activity `json:"waitedFor,omitempty"`
+	Running   []live.Activity `json:"running,omitempty"`
 	// Violations lists the events that should not have happened while the cluster was quiet.
 	Violations []string `json:"broken,omitempty"`
 	// GivenBack describes how the balancer was restored; empty while it is kept stopped.
@@ -151,7 +151,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 		return QuiesceResult{}, run.timeoutError(ctx, opening, err)
 	}
 	var err error
-	if q.DryRun || c.AnswersChanges {
+	if q.DryRun || c.SimulatesChanges {
 		err = run.timeoutError(ctx, opening, run.rehearse(opening))
 	} else if refused := q.checkPermitted(opening, c); refused != nil {
 		err = run.timeoutError(ctx, opening, refused)
@@ -190,8 +190,8 @@ func (q *quiesceRun) checkAccess(ctx context.Context) error {
 	if err := live.CheckSharded(ctx, q.cluster.runner()); err != nil {
 		return &NoAnswerError{err}
 	}
-	if q.cluster.AnswersChanges {
-		return q.cluster.askGuard(ctx)
+	if q.cluster.SimulatesChanges {
+		return q.cluster.sendFirstWrite(ctx)
 	}
 	return nil
 }
@@ -212,8 +212,8 @@ func (q *quiesceRun) rehearse(ctx context.Context) error {
 	if err != nil {
 		return &NoAnswerError{err}
 	}
-	q.result.Was, q.result.Term = status.Mode, status.Term
-	busy, err := q.activity.ReadBusy(ctx, true)
+	q.result.PreviousMode, q.result.Term = status.Mode, status.Term
+	busy, err := q.activity.ReadActivities(ctx, true)
 	if err != nil {
 		return &NoAnswerError{err}
 	}
@@ -237,14 +237,14 @@ func stopCommand() bson.D { return bson.D{{Key: "balancerStop", Value: int32(1)}
 func startCommand() bson.D { return bson.D{{Key: "balancerStart", Value: int32(1)}} }
 
 // estimateWait estimates how long the wait will take.
-func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
+func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Activity) {
 	var expected, delay time.Duration // the longest delay of the shards
 	for _, b := range busy {
 		takes := b.Remaining
-		if b.Kind == live.BusyDeletion {
+		if b.Kind == live.ActivityDeletion {
 			delay = max(delay, b.Remaining)
 		}
-		if b.Kind == live.BusyMigration {
+		if b.Kind == live.ActivityMigration {
 			takes = max(time.Second, q.activity.ReadMedianMigrationTime(ctx)-b.Elapsed)
 			if !q.IgnoreDeletions {
 				kept := q.activity.ReadCleanupDelay(ctx, b.Shard)
@@ -253,7 +253,7 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 		}
 		expected = max(expected, takes)
 	}
-	q.result.Expected = expected.Milliseconds()
+	q.result.ExpectedMillis = expected.Milliseconds()
 	if len(busy) == 0 {
 		return
 	}
@@ -274,7 +274,7 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 }
 
 // busyText names the first few running operations and the number of the others.
-func busyText(busy []live.Busy) string {
+func busyText(busy []live.Activity) string {
 	texts := make([]string, len(busy))
 	for i, b := range busy {
 		texts[i] = b.String()

@@ -42,7 +42,7 @@ func (q *quiesceRun) end(ctx context.Context) error {
 // copyRecordToResult copies the record to the result.
 func (q *quiesceRun) copyRecordToResult() {
 	r := q.record
-	q.result.Verdict, q.result.Was, q.result.Term = VerdictEnded, r.Mode, r.Term
+	q.result.Verdict, q.result.PreviousMode, q.result.Term = VerdictEnded, r.Mode, r.Term
 	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.QuietAt, r.Until
 }
 

@@ -317,7 +317,7 @@ func TestQuiesceExpectsTheSetCleanupDelay(t *testing.T) {
 			t.Fatal(err)
 		}
 		// A second of a migration at least, and the deletion after it.
-		if expected := time.Duration(result.Expected) * time.Millisecond; expected > time.Minute {
+		if expected := time.Duration(result.ExpectedMillis) * time.Millisecond; expected > time.Minute {
 			if expected > 3*time.Minute {
 				t.Errorf("expected to take %v", expected)
 			}
@@ -356,7 +356,7 @@ func TestQuiesceHangsBeforeTheLease(t *testing.T) {
 		within, cancel := context.WithTimeout(t.Context(), time.Minute)
 		run.Timeout = 20 * time.Millisecond
 		cluster := c.actionCluster()
-		cluster.Runner = &hungRunner{cluster.runner(), run.answers}
+		cluster.ChangeRunner = &hungRunner{cluster.runner(), run.answers}
 		_, err := run.Run(within, cluster, nil)
 		if !errors.Is(err, errUnanswered) || within.Err() != nil || c.balancer() != "full" {
 			t.Errorf("%+v: %s, %v, %v", run, c.balancer(), err, within.Err())

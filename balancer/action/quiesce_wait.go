@@ -115,7 +115,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 		q.record.BeforeStopMark = mark.Text()
 	}
 	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
-	q.result.Was, q.result.Stopped = q.record.Mode, now
+	q.result.PreviousMode, q.result.Stopped = q.record.Mode, now
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return &NoAnswerError{err}
 	}
@@ -142,7 +142,7 @@ const (
 type quietCheck struct {
 	changeLogEnd  live.LogPosition // the end of the change log before anything else was read
 	before, after live.BalancerStatus
-	busy          []live.Busy
+	busy          []live.Activity
 	at            time.Time
 }
 
@@ -152,7 +152,7 @@ func (q *quietCheck) isQuiet() bool { return len(q.busy) == 0 }
 // lists the operations that are still running.
 func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	began := q.cluster.Clock.Now()
-	defer func() { q.result.Waited = q.cluster.Clock.Now().Sub(began).Milliseconds() }()
+	defer func() { q.result.WaitedMillis = q.cluster.Clock.Now().Sub(began).Milliseconds() }()
 	var first live.BalancerStatus
 	var clean *quietCheck
 	stepDown, stopped := false, false
@@ -171,7 +171,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 			stepDown, first, clean = true, s.after, nil
 			q.result.StepDown = true
 		}
-		q.result.WaitedFor = live.MergeBusy(q.result.WaitedFor, s.busy)
+		q.result.WaitedFor = live.MergeActivities(q.result.WaitedFor, s.busy)
 		q.result.Running = s.busy
 		switch {
 		case !off || !s.isQuiet():
@@ -195,8 +195,8 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 		}
 		if left = q.Timeout - q.cluster.Clock.Now().Sub(began); left <= 0 {
 			if len(q.result.Running) == 0 {
-				q.result.Running = []live.Busy{{
-					Kind: live.BusyUnknown, Detail: "no activity now, but the cluster has not been quiet for long enough",
+				q.result.Running = []live.Activity{{
+					Kind: live.ActivityUnknown, Detail: "no activity now, but the cluster has not been quiet for long enough",
 				}}
 			}
 			return nil
@@ -226,7 +226,7 @@ func (q *quiesceRun) stopAndCheckQuiet(
 ) (*quietCheck, bool, error) {
 	looking, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	s, err := q.stopAndReadQuiet(looking, left, stopped, all)
+	s, err := q.stopAndReadActivity(looking, left, stopped, all)
 	switch {
 	case ctx.Err() != nil:
 		return nil, false, context.Cause(ctx)
@@ -234,7 +234,8 @@ func (q *quiesceRun) stopAndCheckQuiet(
 		return nil, false, err
 	case err != nil:
 		q.unanswered = looking.Err() != nil
-		s.busy = append(s.busy, live.Busy{Kind: live.BusyUnknown, Detail: fmt.Sprintf("can't reach the cluster: %v", err)})
+		s.busy = append(s.busy, live.Activity{Kind: live.ActivityUnknown, Detail: fmt.Sprintf("can't reach the cluster: %v",
+			err)})
 		s.after = s.before
 	}
 	q.unanswered = q.unanswered && err != nil
@@ -249,7 +250,7 @@ func (*balancerStartedError) Error() string {
 	return "another client has started the balancer in the meantime"
 }
 
-func (q *quiesceRun) stopAndReadQuiet(
+func (q *quiesceRun) stopAndReadActivity(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (s *quietCheck, err error) {
 	s = new(quietCheck)
@@ -276,7 +277,7 @@ func (q *quiesceRun) stopAndReadQuiet(
 	if err != nil {
 		return s, err
 	}
-	busy, err := q.activity.ReadBusy(ctx, all)
+	busy, err := q.activity.ReadActivities(ctx, all)
 	if err != nil {
 		return s, err
 	}
@@ -285,7 +286,7 @@ func (q *quiesceRun) stopAndReadQuiet(
 	}
 	s.busy = append(runs, busy...)
 	if s.after.InRound {
-		s.busy = append(s.busy, live.Busy{Kind: live.BusyRound})
+		s.busy = append(s.busy, live.Activity{Kind: live.ActivityRound})
 	}
 	return s, nil
 }
@@ -353,7 +354,7 @@ func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	} else {
 		q.waitHold(ctx, began)
 	}
-	q.result.Held = q.cluster.Clock.Now().Sub(began).Milliseconds()
+	q.result.HeldMillis = q.cluster.Clock.Now().Sub(began).Milliseconds()
 	checking, cancel := q.cleanupContext(ctx, finalCheckTimeout)
 	defer cancel()
 	if broken := q.findViolations(checking); len(broken) > 0 {

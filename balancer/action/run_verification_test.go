@@ -103,7 +103,7 @@ func (v *verified) vanish(i int) {
 		v.Fatal(err)
 	}
 	for _, shard := range []catalog.ShardID{"s0", "s1", "s2"} {
-		if err := v.mock.Planter().Delete(shard, "db.c", doc.Lookup("_id")); err != nil {
+		if err := v.mock.Corrupter().Delete(shard, "db.c", doc.Lookup("_id")); err != nil {
 			v.Fatal(err)
 		}
 	}

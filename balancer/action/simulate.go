@@ -44,11 +44,11 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 	if err := checkSizesKnown(s, nil); err != nil {
 		return out, err
 	}
-	o := whatif.Options{Seed: v.Seed, Watch: reporter.newSimWatch(ctx)}
+	o := whatif.Options{Seed: v.Seed, OnProgress: reporter.newSimWatch(ctx)}
 	if o.Model, err = sizeModelOf(v.SizeModel, v.Seed); err != nil {
 		return out, err
 	}
-	if whatif.NeedsLoad(v.Alternatives) {
+	if whatif.NeedsHeatMaps(v.Alternatives) {
 		if o.HeatMaps, err = source.readHeat(ctx, s, nil, reporter); err != nil {
 			return out, err
 		}

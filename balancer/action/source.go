@@ -107,7 +107,7 @@ func (s Source) hasCollection(ctx context.Context, ns string) bool {
 
 // newSimWatch returns a function that reports the progress of a simulation, and ends the simulation with the
 // context.
-func (s *serialReporter) newSimWatch(ctx context.Context) sim.Watch {
+func (s *serialReporter) newSimWatch(ctx context.Context) sim.ProgressFunc {
 	return func(p sim.Progress) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -35,7 +35,7 @@ func (u *upgraded) Report(e Event) {
 	case Wait:
 		u.waits = append(u.waits, e.Text)
 	case EngineEvent:
-		if err = e.Err; e.Kind == runner.Refused {
+		if err = e.Err; e.Kind == runner.RefusedByHold {
 			err = nil
 		}
 	case StepEvent:
@@ -176,7 +176,7 @@ func TestQuiesceWhileTheVersionIsSet(t *testing.T) {
 		heard := &watched{}
 		got, err := Quiesce{Hold: time.Second, Timeout: 10 * time.Minute}.Run(t.Context(), w.actionCluster(), heard)
 		const text = "the feature compatibility version is being changed to 9.0"
-		named := slices.ContainsFunc(got.WaitedFor, func(b live.Busy) bool { return b.Kind == live.BusyVersion })
+		named := slices.ContainsFunc(got.WaitedFor, func(b live.Activity) bool { return b.Kind == live.ActivityFCVChange })
 		if err != nil || got.Verdict != tt.want || !named || len(heard.notes) == 0 || !strings.Contains(heard.notes[0], text) {
 			t.Errorf("%v: %+v, %v; it said %q", tt.takes, got, err, heard.notes)
 		}

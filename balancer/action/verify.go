@@ -241,7 +241,7 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	if err := run.resume(); err != nil {
 		return result, err
 	}
-	run.gate = pace.NewGate(pace.Rules{MaxTime: v.MaxDuration, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
+	run.gate = pace.NewGate(pace.Rules{MaxTime: v.MaxDuration, Window: v.Window, PauseBetween: v.PauseBetween}, c.Clock,
 		pace.WithTime(c.now), pace.WithEvents(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	if err = run.createList(); err != nil {
 		return result, err

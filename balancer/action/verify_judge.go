@@ -20,11 +20,11 @@ import (
 
 // differingRange is a range that differs.
 type differingRange struct {
-	index       int
-	from, to    bson.RawValue
-	before, now verify.Sum
-	unsettled   bool
-	writes      verify.Writes
+	index         int
+	from, to      bson.RawValue
+	before, now   verify.Sum
+	stillChanging bool
+	writes        verify.Writes
 }
 
 // judge compares a collection with its earlier digest.
@@ -80,7 +80,7 @@ func (v *verifyRun) rereadUntilStable(ctx context.Context, earlier,
 	for _, i := range verify.DifferingRanges(earlier.Digest, c.Digest) {
 		suspects = append(suspects, &differingRange{
 			index: i, from: earlier.Ranges[i].From, to: earlier.RangeEnd(i), before: earlier.Ranges[i].Sum,
-			now: c.Ranges[i].Sum, unsettled: true,
+			now: c.Ranges[i].Sum, stillChanging: true,
 		})
 	}
 	if len(suspects) > 0 {
@@ -88,21 +88,21 @@ func (v *verifyRun) rereadUntilStable(ctx context.Context, earlier,
 			humanize.Count(len(suspects), "range")))
 	}
 	for range v.MaxRereads {
-		if !slices.ContainsFunc(suspects, func(s *differingRange) bool { return s.unsettled }) {
+		if !slices.ContainsFunc(suspects, func(s *differingRange) bool { return s.stillChanging }) {
 			break
 		}
 		if err := v.cluster.Clock.Sleep(ctx, v.RereadPause); err != nil {
 			return nil, err
 		}
 		for _, s := range suspects {
-			if !s.unsettled {
+			if !s.stillChanging {
 				continue
 			}
 			sum, err := v.readSum(ctx, c, s)
 			if err != nil {
 				return nil, err
 			}
-			s.unsettled = sum != s.now && sum != s.before
+			s.stillChanging = sum != s.now && sum != s.before
 			s.now = sum
 			c.Ranges[s.index].Sum = sum
 		}
@@ -228,7 +228,7 @@ func (v *verifyRun) nameDifferences(
 	total, err := retryRead(ctx, v.readRetry, func() (verify.Sum, error) {
 		var put func(bson.Raw)
 		if put, tell = v.nameBySums(s); list != nil {
-			put, tell = v.nameByList(s, listed)
+			put, tell = v.addNamesFromList(s, listed)
 		}
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
 		err := v.readRange(ctx, c, s, func(doc bson.Raw) error { put(doc); return scan.Put(doc) })

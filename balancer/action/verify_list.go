@@ -184,8 +184,8 @@ func (v *verifyRun) openList(ns string) (reader *verify.HashListReader, end func
 	return reader, file.Close, nil
 }
 
-// nameByList names all documents of a range that differ from the list.
-func (v *verifyRun) nameByList(
+// addNamesFromList names all documents of a range that differ from the list.
+func (v *verifyRun) addNamesFromList(
 	s *differingRange, list []verify.DocumentHash,
 ) (put func(bson.Raw), told func(*VerifyDifference)) {
 	exact := verify.NewDocumentDiff(list, &s.writes)

@@ -243,7 +243,7 @@ func (v *verifyRun) read(ctx context.Context, c *verify.Collection, scan *verify
 	return v.rangeOf(c, scan.State().NextID(), bson.RawValue{}).Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
 		if step >= readStepBytes {
 			step = 0
-			if err := v.awaitTurn(ctx, c, scan, opened); err != nil {
+			if err := v.awaitPace(ctx, c, scan, opened); err != nil {
 				return err
 			}
 		}
@@ -265,8 +265,8 @@ func (v *verifyRun) rangeOf(c *verify.Collection, from, to bson.RawValue) docume
 		MaxTime: 2 * maxCursorAge}
 }
 
-// awaitTurn waits until more may be read, and saves the progress at intervals.
-func (v *verifyRun) awaitTurn(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
+// awaitPace waits until more may be read, and saves the progress at intervals.
+func (v *verifyRun) awaitPace(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
 	began := v.cluster.Clock.Now()
 	if err := v.gate.Enter(ctx, pace.Move{Namespace: c.Namespace, MovesNothing: true}); err != nil {
 		return err

@@ -88,7 +88,7 @@ const (
 	MovedUnsharded State = "unsharded"     // unsharded collections have been moved
 	Jumbo          State = "jumbo"         // jumbo chunks exist
 	ManyChunks     State = "manyChunks"    // the cluster has 100,000 chunks or more
-	Deletions      State = "deletions"     // shards have pending range deletions
+	RangeDeletions State = "deletions"     // shards have pending range deletions
 	Balancing      State = "balancing"     // the balancer is on, or a migration is running
 	Draining       State = "draining"      // a shard is draining
 	Resharding     State = "resharding"    // a resharding is running
@@ -99,7 +99,7 @@ const (
 // States returns all states.
 func States() []State {
 	return []State{
-		Zones, TimeSeries, ConfigShard, MovedUnsharded, Jumbo, ManyChunks, Deletions, Balancing, Draining, Resharding,
+		Zones, TimeSeries, ConfigShard, MovedUnsharded, Jumbo, ManyChunks, RangeDeletions, Balancing, Draining, Resharding,
 		MovingPrimary, Upgrading,
 	}
 }
@@ -110,15 +110,15 @@ type Command string
 // The commands that runs of shardsh send, or that can be observed in a cluster while they run. Reshard
 // also stands for unshardCollection.
 const (
-	Move           Command = "move"
-	Split          Command = "split"
-	Merge          Command = "merge"
-	Drain          Command = "drain"
-	MovePrimary    Command = "movePrimary"
-	MoveCollection Command = "moveCollection"
-	Reshard        Command = "reshard"
-	SetFCV         Command = "setFCV"
-	Transition     Command = "transition" // to dedicated config servers
+	Move                  Command = "move"
+	Split                 Command = "split"
+	Merge                 Command = "merge"
+	Drain                 Command = "drain"
+	MovePrimary           Command = "movePrimary"
+	MoveCollection        Command = "moveCollection"
+	Reshard               Command = "reshard"
+	SetFCV                Command = "setFCV"
+	TransitionToDedicated Command = "transition" // to dedicated config servers
 )
 
 // The commands of applications and operators, which shardsh cannot observe.
@@ -135,7 +135,8 @@ const (
 
 // Commands returns all commands.
 func Commands() []Command {
-	return append([]Command{Move, Split, Merge, Drain, MovePrimary, MoveCollection, Reshard, SetFCV, Transition},
+	return append([]Command{Move, Split, Merge, Drain, MovePrimary, MoveCollection, Reshard, SetFCV,
+		TransitionToDedicated},
 		unseenCommands()...)
 }
 

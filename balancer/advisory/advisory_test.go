@@ -99,7 +99,7 @@ func in(t *testing.T, version string, states ...State) Cluster {
 			coll.Counts["b"] = catalog.ChunkCount{Chunks: 2, Jumbo: 1}
 		case ManyChunks:
 			coll.Counts["a"] = catalog.ChunkCount{Chunks: 100_000}
-		case Deletions:
+		case RangeDeletions:
 			p.Deletions = []catalog.RangeDeletion{{Shard: "a", Namespace: "db.c"}}
 		case Balancing:
 			p.Balancer.Mode = catalog.ModeFull

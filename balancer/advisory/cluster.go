@@ -42,7 +42,7 @@ func (c Cluster) InState(state State) bool {
 			n += of.Count().Chunks
 		}
 		return n >= manyChunks
-	case Deletions:
+	case RangeDeletions:
 		return slices.ContainsFunc(p.Deletions, func(d catalog.RangeDeletion) bool { return c.coversNamespace(d.Namespace) })
 	case Balancing:
 		on := diagnosis.ModeOf(c.Snapshot) != catalog.ModeOff && len(diagnosis.Sharded(c.Snapshot)) > 0
@@ -105,7 +105,7 @@ func (c Cluster) IsRunning(command Command) bool {
 		return c.InState(Balancing)
 	case Drain:
 		return c.InState(Draining)
-	case Transition:
+	case TransitionToDedicated:
 		shard, _ := c.Shard(catalog.ConfigServerID)
 		return shard.Draining
 	case MovePrimary:

@@ -79,7 +79,7 @@ func (h Hit) rank() int {
 // DependsOnCollections reports whether the bug depends on the state of single collections.
 func (a Advisory) DependsOnCollections() bool {
 	return slices.ContainsFunc(a.States, func(s State) bool {
-		return slices.Contains([]State{Zones, TimeSeries, MovedUnsharded, Jumbo, Deletions}, s)
+		return slices.Contains([]State{Zones, TimeSeries, MovedUnsharded, Jumbo, RangeDeletions}, s)
 	})
 }
 

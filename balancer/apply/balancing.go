@@ -192,7 +192,7 @@ func (r *run) pauseBalancing(ctx context.Context, s *catalog.Snapshot) (*catalog
 		if err := r.cluster.SetBalancing(r.hardCtx, on, false); err != nil {
 			return nil, err
 		}
-		r.tellBalancingSwitched(BalancingPaused, on)
+		r.emitBalancingSwitched(BalancingPaused, on)
 	}
 	if r.o.DryRun {
 		return r.cluster.Snapshot(ctx, r.namespaces)
@@ -239,14 +239,14 @@ func (r *run) resumeBalancing() error {
 		}
 		r.paused = r.paused[1:]
 	}
-	r.tellBalancingSwitched(BalancingResumed, on)
+	r.emitBalancingSwitched(BalancingResumed, on)
 	return nil
 }
 
-// tellBalancingSwitched emits the event that balancing was switched on or off. A dry run only shows the
+// emitBalancingSwitched emits the event that balancing was switched on or off. A dry run only shows the
 // commands.
-func (r *run) tellBalancingSwitched(kind EventKind, namespaces []string) {
+func (r *run) emitBalancingSwitched(kind EventKind, namespaces []string) {
 	if !r.o.DryRun {
-		r.tell(Event{Kind: kind, Namespaces: namespaces})
+		r.emit(Event{Kind: kind, Namespaces: namespaces})
 	}
 }

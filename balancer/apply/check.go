@@ -73,8 +73,8 @@ func (cs clusterState) check(ctx context.Context, s plan.Step) (remainingWork, e
 		return remainingWork{}, err
 	}
 	lower, upper := s.Min, s.Max
-	if s.Within != nil {
-		lower, upper = s.Within.Min, s.Within.Max
+	if s.KnownRange != nil {
+		lower, upper = s.KnownRange.Min, s.KnownRange.Max
 	}
 	chunks, err := cs.readChunks(ctx, coll.Collection, lower, upper)
 	if err != nil {
@@ -88,8 +88,8 @@ func (cs clusterState) check(ctx context.Context, s plan.Step) (remainingWork, e
 		t.before = append(t.before, priorChunk{c.Min, c.Max, c.Shard})
 	}
 	at := commandBuilder{cs, s, coll, chunks}
-	if s.Within != nil {
-		t.commands, t.actualRange, err = at.withinCommands(*s.Within)
+	if s.KnownRange != nil {
+		t.commands, t.actualRange, err = at.estimatedStepCommands(*s.KnownRange)
 		return t, err
 	}
 	switch s.Kind {

@@ -23,7 +23,7 @@ func (r *run) fetchSplitPoints(s plan.Step, c Command) ([]catalog.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Kind == plan.Move && s.Within != nil {
+	if c.Kind == plan.Move && s.KnownRange != nil {
 		points = points[:min(1, len(points))] // the donor moves one piece
 	}
 	if len(points) > 0 {

@@ -151,7 +151,7 @@ func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 		if over := new(stopError); errors.As(err, &over) {
 			return over.error
 		}
-		if err == nil && !more && (s.step.Within != nil || !s.mayHaveBeenCut()) {
+		if err == nil && !more && (s.step.KnownRange != nil || !s.mayHaveBeenCut()) {
 			return nil
 		}
 		if err != nil {
@@ -239,7 +239,7 @@ func (s *stepRun) send(ctx context.Context, commands []Command) (failed Command,
 			continue
 		}
 		is := s.countMove(c)
-		if s.step.Within == nil && c.DonorChoosesEnd && !is.Max.Equal(c.Max) {
+		if s.step.KnownRange == nil && c.DonorChoosesEnd && !is.Max.Equal(c.Max) {
 			more = true
 		}
 		if err := s.checkNotTooMuch(s.step); err != nil {

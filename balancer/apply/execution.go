@@ -119,9 +119,9 @@ func (e *Execution) recordWriter() RecordWriter {
 	return nil
 }
 
-// MarkedShard returns the shard that earlier runs have marked as draining, if the mark was not removed.
+// DrainingShard returns the shard that earlier runs have marked as draining, if the mark was not removed.
 // removed says whether the shard has left the cluster.
-func (e *Execution) MarkedShard() (shard catalog.ShardID, removed bool) {
+func (e *Execution) DrainingShard() (shard catalog.ShardID, removed bool) {
 	if e.history == nil {
 		return "", false
 	}
@@ -164,7 +164,7 @@ func (e *Execution) Close() error {
 		return nil
 	}
 	err := e.Journal.Close()
-	if e.createdJournal && !e.Journal.acted {
+	if e.createdJournal && !e.Journal.mayHaveExecuted {
 		err = errors.Join(err, os.Remove(e.Path()))
 	}
 	return err
@@ -172,7 +172,7 @@ func (e *Execution) Close() error {
 
 // HasRecords reports whether there is a journal with records.
 func (e *Execution) HasRecords() bool {
-	return e.Store != nil || e.Journal != nil && (!e.createdJournal || e.Journal.acted)
+	return e.Store != nil || e.Journal != nil && (!e.createdJournal || e.Journal.mayHaveExecuted)
 }
 
 // IsResumed reports whether the Execution continues an earlier run.

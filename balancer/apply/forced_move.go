@@ -74,7 +74,7 @@ func (s *stepRun) forceMove(c Command) error {
 	if !s.o.ForceJumbo {
 		return &NeedsForceError{s.step, plan.Range{Min: c.Min, Max: c.Max}, f}
 	}
-	s.tellForced(s.step, f)
+	s.emitForcedMove(s.step, f)
 	c.Force, c.DonorChoosesEnd = true, false
 	if err := s.cluster.Do(s.hardCtx, c); err != nil {
 		return &StepError{s.step, err}
@@ -83,11 +83,11 @@ func (s *stepRun) forceMove(c Command) error {
 	return nil
 }
 
-// tellForced emits an event for running steps, like tellUnreachable.
-func (r *run) tellForced(s plan.Step, f ForcedMove) {
+// emitForcedMove emits an event for running steps, like emitUnreachable.
+func (r *run) emitForcedMove(s plan.Step, f ForcedMove) {
 	if r.o.OnEvent != nil {
-		r.tellMu.Lock()
-		defer r.tellMu.Unlock()
+		r.emitMu.Lock()
+		defer r.emitMu.Unlock()
 		r.o.OnEvent(Event{Kind: ForcingMove, Step: s, Forced: f})
 	}
 }
@@ -96,8 +96,8 @@ func (r *run) tellForced(s plan.Step, f ForcedMove) {
 func (r *run) noteLeftInPlace(e *NeedsForceError) error {
 	r.leftBehind = append(r.leftBehind, e)
 	r.markNeedsForce()
-	r.tell(Event{Kind: LeftInPlace, Step: e.Step, Err: e})
-	return r.write(Record{What: recordStays, Step: e.Step.Number, Error: e.Error()})
+	r.emit(Event{Kind: LeftInPlace, Step: e.Step, Err: e})
+	return r.write(Record{What: recordNeedsForce, Step: e.Step.Number, Error: e.Error()})
 }
 
 // markNeedsForce marks the steps of the plan whose range is known to stay.

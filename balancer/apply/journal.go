@@ -17,8 +17,8 @@ type Journal struct {
 	file *os.File
 	// History is the content of the file when it was opened; nil for a new file.
 	History *ParsedJournal
-	// acted says that a step or command was, or may have been, executed.
-	acted bool
+	// mayHaveExecuted says that a step or command was, or may have been, executed.
+	mayHaveExecuted bool
 }
 
 // ErrJournalInUse says that another process has opened a journal for writing.
@@ -118,7 +118,8 @@ func (j *Journal) Path() string { return j.file.Name() }
 
 // Write appends a record, and returns when the record is on disk.
 func (j *Journal) Write(r Record) error {
-	j.acted = j.acted || r.What == recordBegan || r.What == recordBalancingOff || r.What == RecordDraining
+	j.mayHaveExecuted = j.mayHaveExecuted || r.What == recordBegan || r.What == recordBalancingOff ||
+		r.What == RecordDraining
 	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))

@@ -123,7 +123,7 @@ func TestWaitsBesideSteps(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o := w.options()
-	o.Parallel, o.Gate = 2, pace.NewGate(pace.Rules{Pause: time.Hour}, stuck{w.cluster.Clock()})
+	o.Parallel, o.Gate = 2, pace.NewGate(pace.Rules{PauseBetween: time.Hour}, stuck{w.cluster.Clock()})
 	var told []apply.EventKind
 	o.OnEvent = func(e apply.Event) {
 		told = append(told, e.Kind)

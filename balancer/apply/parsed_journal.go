@@ -194,11 +194,11 @@ func (h *ParsedJournal) addRecord(r Record) error {
 		}
 	case recordBalancingOn:
 		h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return ns == r.Namespace })
-	case RecordDraining, RecordDrainStopped, RecordRemoved:
+	case RecordDraining, RecordDrainStopped, RecordShardRemoved:
 		h.recordShard(r.What, r.Shard)
 	case recordFinished:
 		c.finished = true
-	case recordFailed, recordStopped, recordStays: // informational only
+	case recordFailed, recordStopped, recordNeedsForce: // informational only
 	default:
 		return fmt.Errorf("%w: unknown entry %q", ErrNoJournal, r.What)
 	}
@@ -212,7 +212,7 @@ func (h *ParsedJournal) recordShard(what RecordKind, shard catalog.ShardID) {
 		h.drainingShard = shard
 	case RecordDrainStopped:
 		h.drainingShard = ""
-	case RecordRemoved:
+	case RecordShardRemoved:
 		h.shardRemoved = true
 	}
 }

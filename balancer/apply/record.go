@@ -25,13 +25,13 @@ const (
 	recordCut RecordKind = "cut"
 	// recordMoved is written after each migration of a step, with the amount moved.
 	recordMoved RecordKind = "moved"
-	// recordStays is written for a step that is not done because it would need a forced move.
-	recordStays RecordKind = "stays"
+	// recordNeedsForce is written for a step that is not done because it would need a forced move.
+	recordNeedsForce RecordKind = "stays"
 	// RecordDraining is written before a shard is marked as draining, RecordDrainStopped after the mark was
-	// removed, and RecordRemoved after the shard has left the cluster.
+	// removed, and RecordShardRemoved after the shard has left the cluster.
 	RecordDraining     RecordKind = "marked"
 	RecordDrainStopped RecordKind = "unmarked"
-	RecordRemoved      RecordKind = "removed"
+	RecordShardRemoved RecordKind = "removed"
 	// recordBalancingOff is written before a collection's balancing is switched off, and
 	// recordBalancingOn after it was switched on again.
 	recordBalancingOff RecordKind = "pausing"

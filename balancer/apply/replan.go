@@ -121,6 +121,6 @@ func (r *run) switchToPlan(p *plan.Plan, because *ChangedError) error {
 	if because != nil {
 		e.Err = because
 	}
-	r.tell(e)
+	r.emit(e)
 	return nil
 }

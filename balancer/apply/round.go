@@ -15,7 +15,7 @@ import (
 // the kind of an event.
 type stepMessage struct {
 	step      plan.Step
-	entered   bool
+	admission bool
 	err       error
 	retryKind EventKind
 }
@@ -27,12 +27,12 @@ func (r *run) runRound(ctx context.Context, waiting []plan.Step) (failure error)
 	var running []plan.Step
 	entering := false
 	for {
-		if i := nextFree(waiting, running); failure == nil && r.result.Stopped == "" && !entering && i >= 0 &&
+		if i := nextStartable(waiting, running); failure == nil && r.result.Stopped == "" && !entering && i >= 0 &&
 			len(running) < r.o.Parallel {
 			s := waiting[i]
 			waiting = append(waiting[:i:i], waiting[i+1:]...)
 			running, entering = append(running, s), true
-			r.requestEntry(ctx, s, outcomes)
+			r.requestAdmission(ctx, s, outcomes)
 		}
 		if len(running) == 0 {
 			return failure
@@ -42,9 +42,9 @@ func (r *run) runRound(ctx context.Context, waiting []plan.Step) (failure error)
 		switch {
 		case !more:
 			continue
-		case out.entered:
+		case out.admission:
 			var goes bool
-			goes, entering, err = r.startEntered(ctx, out, outcomes, failure != nil)
+			goes, entering, err = r.startAdmitted(ctx, out, outcomes, failure != nil)
 			if goes {
 				continue
 			}
@@ -70,13 +70,13 @@ func (r *run) paceMove(s plan.Step) pace.Move {
 		To:           s.To,
 		Bytes:        s.Bytes,
 		MovesNothing: s.Kind != plan.Move,
-		WholeRange:   s.Kind == plan.Move && s.Within == nil,
+		WholeRange:   s.Kind == plan.Move && s.KnownRange == nil,
 	}
 }
 
-// requestEntry waits in a goroutine until a step may begin.
-func (r *run) requestEntry(ctx context.Context, s plan.Step, outcomes chan<- stepMessage) {
-	go func() { outcomes <- stepMessage{step: s, entered: true, err: r.o.Gate.Enter(ctx, r.paceMove(s))} }()
+// requestAdmission waits in a goroutine until a step may begin.
+func (r *run) requestAdmission(ctx context.Context, s plan.Step, outcomes chan<- stepMessage) {
+	go func() { outcomes <- stepMessage{step: s, admission: true, err: r.o.Gate.Enter(ctx, r.paceMove(s))} }()
 }
 
 // errBalancerStopped says that the balancer was stopped by a user: an admitted step waits again.
@@ -84,9 +84,9 @@ var errBalancerStopped = errors.New("the balancer was stopped")
 
 func isBalancerOn(look *catalog.Snapshot) bool { return look.Parts().Balancer.Mode != catalog.ModeOff }
 
-// startEntered begins a step that may begin. It reports whether the step is running, or waits at the
+// startAdmitted begins a step that may begin. It reports whether the step is running, or waits at the
 // gate again.
-func (r *run) startEntered(ctx context.Context, out stepMessage, outcomes chan<- stepMessage, over bool) (
+func (r *run) startAdmitted(ctx context.Context, out stepMessage, outcomes chan<- stepMessage, over bool) (
 	goes, entering bool, err error) {
 	if err := r.handlePaceError(ctx, out.err); err != nil || out.err != nil {
 		return false, false, err
@@ -98,7 +98,7 @@ func (r *run) startEntered(ctx context.Context, out stepMessage, outcomes chan<-
 	}
 	if errors.Is(err, errBalancerStopped) {
 		r.o.Gate.Leave(r.paceMove(s), pace.ErrNotBegun)
-		r.requestEntry(ctx, s, outcomes)
+		r.requestAdmission(ctx, s, outcomes)
 		return true, true, nil
 	}
 	if err != nil || len(t.commands) == 0 {
@@ -139,33 +139,33 @@ func (r *run) nextOutcome(ctx context.Context, outcomes <-chan stepMessage, runn
 	case <-stop:
 		r.result.Stopped = pace.StoppedByInterrupt
 		if busy {
-			r.tell(Event{Kind: WaitingToStop})
+			r.emit(Event{Kind: WaitingToStop})
 		}
 		return out, false
 	case <-r.o.ReportTick:
-		r.tellOldestRunning(running)
+		r.emitOldestRunning(running)
 		return out, false
 	}
 	if out.retryKind != "" {
-		r.tell(Event{Kind: out.retryKind, Step: out.step, Err: out.err})
+		r.emit(Event{Kind: out.retryKind, Step: out.step, Err: out.err})
 		return out, false
 	}
 	return out, true
 }
 
-// tellOldestRunning emits an event for the oldest running step.
-func (r *run) tellOldestRunning(running []plan.Step) {
+// emitOldestRunning emits an event for the oldest running step.
+func (r *run) emitOldestRunning(running []plan.Step) {
 	for _, s := range running {
 		if began, ok := r.began[s.Number]; ok {
-			r.tell(Event{Kind: StillRunning, Step: s, StepAge: r.o.Clock.Now().Sub(began)})
+			r.emit(Event{Kind: StillRunning, Step: s, StepAge: r.o.Clock.Now().Sub(began)})
 			return
 		}
 	}
 }
 
-// nextFree returns the index of the first step that has no shard in common with a running step or with
+// nextStartable returns the index of the first step that has no shard in common with a running step or with
 // a waiting step before it; -1 if there is none.
-func nextFree(waiting, running []plan.Step) int {
+func nextStartable(waiting, running []plan.Step) int {
 	busy := map[catalog.ShardID]bool{}
 	take := func(s plan.Step) { busy[s.From], busy[s.To] = true, true }
 	for _, s := range running {
@@ -204,7 +204,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 			return t, err
 		}
 		r.done[s.Number] = true
-		r.tell(Event{Kind: AlreadyDone, Step: s})
+		r.emit(Event{Kind: AlreadyDone, Step: s})
 		return t, nil
 	}
 	if err := r.write(Record{
@@ -213,7 +213,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 		return t, err
 	}
 	r.mu.Lock()
-	if s.Within != nil {
+	if s.KnownRange != nil {
 		r.actualRanges[s.Number] = t.actualRange
 	}
 	if _, ok := r.priorChunks[s.Number]; !ok { // a resumed run has the chunks from the journal
@@ -221,7 +221,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 	}
 	r.mu.Unlock()
 	r.began[s.Number] = r.o.Clock.Now()
-	r.tell(Event{Kind: Began, Step: s})
+	r.emit(Event{Kind: Began, Step: s})
 	return t, nil
 }
 
@@ -238,7 +238,7 @@ func (r *run) endStep(ctx context.Context, out stepMessage) error {
 		asked := ctx.Err() != nil && mongoerr.Is(out.err, mongoerr.Interrupted) // the end of the run interrupted the donor
 		if !asked {
 			r.result.Failures++
-			r.tell(Event{Kind: Failed, Step: out.step, Err: out.err})
+			r.emit(Event{Kind: Failed, Step: out.step, Err: out.err})
 		}
 		if err := r.write(Record{What: recordFailed, Step: out.step.Number, Error: out.err.Error()}); err != nil {
 			return err
@@ -255,7 +255,7 @@ func (r *run) endStep(ctx context.Context, out stepMessage) error {
 	r.mu.Lock()
 	r.thisRun.StepsThisRun++
 	r.mu.Unlock()
-	r.tell(Event{Kind: Ended, Step: out.step})
+	r.emit(Event{Kind: Ended, Step: out.step})
 	if err := r.checkNotTooMuch(out.step); err != nil {
 		return err
 	}

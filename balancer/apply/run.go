@@ -45,7 +45,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		Cluster:       r.cluster,
 		clock:         o.Clock,
 		deadline:      r.o.Gate.EndTime(),
-		onUnreachable: r.tellUnreachable,
+		onUnreachable: r.emitUnreachable,
 	}
 	r.cluster = r.retrying
 	if o.EarlierJournal != nil {
@@ -110,7 +110,7 @@ type run struct {
 	leftBehind []*NeedsForceError
 	result     Result
 
-	tellMu sync.Mutex
+	emitMu sync.Mutex
 }
 
 // restoreStep restores the state of a step from a journal.
@@ -120,7 +120,7 @@ func (r *run) restoreStep(b startedStep) {
 	if b.extraCuts != nil {
 		r.splitPoints[n] = b.extraCuts
 	}
-	if b.step.Within != nil {
+	if b.step.KnownRange != nil {
 		r.actualRanges[n] = b.actualRange
 	}
 	for _, m := range b.moved {
@@ -154,8 +154,8 @@ func Describe(s plan.Step) string {
 	switch s.Kind {
 	case plan.Move:
 		at := s.Min
-		if s.Within != nil {
-			at = s.Within.Min
+		if s.KnownRange != nil {
+			at = s.KnownRange.Min
 		}
 		return fmt.Sprintf("move the range of %s at %s from %s to %s", s.Namespace, at, s.From, s.To)
 	case plan.Split:
@@ -177,20 +177,20 @@ func (r *run) write(rec Record) error {
 	return nil
 }
 
-func (r *run) tell(e Event) {
+func (r *run) emit(e Event) {
 	if r.o.OnEvent != nil {
 		e.Progress = r.progress()
-		r.tellMu.Lock()
-		defer r.tellMu.Unlock()
+		r.emitMu.Lock()
+		defer r.emitMu.Unlock()
 		r.o.OnEvent(e)
 	}
 }
 
-// tellUnreachable emits an event for running steps, which do not know the progress of the other steps.
-func (r *run) tellUnreachable(err error) {
+// emitUnreachable emits an event for running steps, which do not know the progress of the other steps.
+func (r *run) emitUnreachable(err error) {
 	if r.o.OnEvent != nil {
-		r.tellMu.Lock()
-		defer r.tellMu.Unlock()
+		r.emitMu.Lock()
+		defer r.emitMu.Unlock()
 		r.o.OnEvent(Event{Kind: RouterUnreachable, Err: err})
 	}
 }
@@ -261,7 +261,7 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 		return r.markReenabled(err)
 	}
 	if !r.o.StepsChecked || !first {
-		if err := r.rehearse(ctx, look); err != nil {
+		if err := r.checkRemainingSteps(ctx, look); err != nil {
 			return err
 		}
 	}
@@ -353,8 +353,8 @@ func (r *run) writePlan(cluster bson.ObjectID) error {
 	return r.write(Record{What: recordPlan, Cluster: cluster, Plan: text})
 }
 
-// rehearse checks whether all remaining steps could be executed, before the first step.
-func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
+// checkRemainingSteps checks whether all remaining steps could be executed, before the first step.
+func (r *run) checkRemainingSteps(ctx context.Context, look *catalog.Snapshot) error {
 	stage := newRehearsal(r.cluster, false)
 	g := r.newClusterState(look)
 	g.readChunks = stage.Chunks

@@ -65,7 +65,7 @@ func (u *undoBuilder) addUndoSteps(b startedStep) {
 	switch s.Kind {
 	case plan.Move:
 		points := append([]catalog.Key{s.Min, s.Max}, b.extraCuts...)
-		if s.Within != nil {
+		if s.KnownRange != nil {
 			points = slices.Clone(b.extraCuts)
 		}
 		ranges := b.movedRanges()
@@ -78,14 +78,14 @@ func (u *undoBuilder) addUndoSteps(b startedStep) {
 		u.addMerges(back, b, points)
 	case plan.Split:
 		points := s.Points
-		if s.Within != nil {
+		if s.KnownRange != nil {
 			points = b.extraCuts
 		}
 		u.addMerges(back, b, points)
 	case plan.Merge:
 		back.Kind = plan.Split
 		upper := s.Max
-		if s.Within != nil {
+		if s.KnownRange != nil {
 			back.Min, back.Max, upper = b.actualRange.Min, b.actualRange.Max, b.actualRange.Max
 		}
 		for _, c := range b.priorChunks {
@@ -103,7 +103,7 @@ func (u *undoBuilder) addUndoSteps(b startedStep) {
 // be done.
 func (s startedStep) movedRanges() []RangeAmount {
 	whole := RangeAmount{Min: s.step.Min, Max: s.step.Max, Documents: s.step.Documents, Bytes: s.step.Bytes}
-	if s.step.Within == nil {
+	if s.step.KnownRange == nil {
 		if len(s.moved) > 0 && s.done {
 			whole.Bytes, whole.Documents = 0, 0
 			for _, m := range s.moved {
@@ -154,10 +154,10 @@ func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m RangeAmount)
 // mayHaveCut reports whether the donor may have split a chunk for a step that is not known to be done:
 // for a move, or for a split at points that only the donor knows.
 func (s startedStep) mayHaveCut(c priorChunk) bool {
-	if s.done || s.step.Within != nil && !c.Min.Equal(s.actualRange.Min) {
+	if s.done || s.step.KnownRange != nil && !c.Min.Equal(s.actualRange.Min) {
 		return false
 	}
-	return s.step.Kind == plan.Move && c.Shard == s.step.From || s.step.Kind == plan.Split && s.step.Within != nil
+	return s.step.Kind == plan.Move && c.Shard == s.step.From || s.step.Kind == plan.Split && s.step.KnownRange != nil
 }
 
 // addMerges adds the merges of chunks that contain points, and of a chunk that the donor may have split

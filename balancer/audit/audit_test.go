@@ -16,7 +16,7 @@ import (
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func line(id string, what EntryKind, at int) Entry {
-	return Entry{ID: id, Run: "r", What: what, At: noon.Add(time.Duration(at) * time.Second), Actor: CurrentActor(), Verb: "drain"}
+	return Entry{ID: id, Run: "r", Kind: what, At: noon.Add(time.Duration(at) * time.Second), Actor: CurrentActor(), Verb: "drain"}
 }
 
 func open(t *testing.T, path string) Sink {

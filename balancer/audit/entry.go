@@ -64,7 +64,7 @@ type Entry struct {
 	// ID identifies the run or the command. Both entries of a run or a command have the same ID.
 	ID   string    `json:"id" bson:"id"`
 	Run  string    `json:"run" bson:"run"`
-	What EntryKind `json:"what" bson:"what"`
+	Kind EntryKind `json:"what" bson:"what"`
 	At   time.Time `json:"at" bson:"at"`
 
 	Actor `bson:",inline"`
@@ -138,10 +138,10 @@ func CommandOf(command bson.D) (Command, error) {
 	return Command(text), err
 }
 
-// switchFields are the fields in documents of the config database that runs set.
-var switchFields = []string{"noBalance", "stopped", "mode", "enabled"}
+// recordedSettings are the fields in documents of the config database that runs set.
+var recordedSettings = []string{"noBalance", "stopped", "mode", "enabled"}
 
-// shortStatements returns the filters of writes to the config database and the switchFields that the
+// shortStatements returns the filters of writes to the config database and the recordedSettings that the
 // writes set.
 func shortStatements(value any) bson.A {
 	list := bson.A{}
@@ -154,7 +154,7 @@ func shortStatements(value any) bson.A {
 			for _, f := range fields {
 				if set, ok := f.Value.(bson.D); ok && e.Key == "u" {
 					for _, s := range set {
-						if slices.Contains(switchFields, s.Key) {
+						if slices.Contains(recordedSettings, s.Key) {
 							short = append(short, s)
 						}
 					}

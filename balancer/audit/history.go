@@ -14,14 +14,14 @@ type Record struct {
 }
 
 // IsRun reports whether the record is a run rather than a command of a run.
-func (r Record) IsRun() bool { return r.What == Began }
+func (r Record) IsRun() bool { return r.Kind == Began }
 
 // Records joins the two entries of each command and of each run, in the order in which the commands and
 // runs began.
 func Records(entries []Entry) (list []Record) {
 	at := map[string]int{}
 	for _, e := range entries {
-		switch e.What {
+		switch e.Kind {
 		case Began, Sending:
 			at[e.ID] = len(list)
 			r := Record{Entry: e}
@@ -31,8 +31,8 @@ func Records(entries []Entry) (list []Record) {
 			i, ok := at[e.ID]
 			if !ok { // the capped collection has dropped the first entry
 				r := Record{Entry: e, Until: e.At}
-				if r.What = Sending; e.What == Ended {
-					r.What = Began
+				if r.Kind = Sending; e.Kind == Ended {
+					r.Kind = Began
 				}
 				r.At = e.At.Add(-time.Duration(e.Millis) * time.Millisecond)
 				list = append(list, r)

@@ -67,18 +67,18 @@ type keyLine struct {
 	scale          keyScale
 }
 
-// openScale is the distance from the closed end within which half of an open line lies. It is the same for
+// openHalfLength is the distance from the closed end within which half of an open line lies. It is the same for
 // all types: for dates it is 17 minutes.
-const openScale = 1e6
+const openHalfLength = 1e6
 
 func (l keyLine) fraction(at float64) float64 {
 	switch {
 	case l.openLo && l.openHi:
-		return 0.5 + math.Atan(at/openScale)/math.Pi
+		return 0.5 + math.Atan(at/openHalfLength)/math.Pi
 	case l.openLo:
-		return openScale / (openScale + l.hi - at)
+		return openHalfLength / (openHalfLength + l.hi - at)
 	case l.openHi:
-		return (at - l.lo) / (openScale + at - l.lo)
+		return (at - l.lo) / (openHalfLength + at - l.lo)
 	}
 	return (at - l.lo) / (l.hi - l.lo)
 }
@@ -88,11 +88,11 @@ func (l keyLine) at(f float64) float64 {
 	f = math.Min(1-1e-9, math.Max(1e-9, f))
 	switch {
 	case l.openLo && l.openHi:
-		return openScale * math.Tan((f-0.5)*math.Pi)
+		return openHalfLength * math.Tan((f-0.5)*math.Pi)
 	case l.openLo:
-		return l.hi - openScale*(1/f-1)
+		return l.hi - openHalfLength*(1/f-1)
 	case l.openHi:
-		return l.lo + openScale*f/(1-f)
+		return l.lo + openHalfLength*f/(1-f)
 	}
 	return l.lo + (l.hi-l.lo)*f
 }
@@ -142,8 +142,8 @@ type keyScale struct {
 	radix     float64
 }
 
-// scaleDigits is the number of bytes that a float64 can distinguish.
-const scaleDigits = 6
+// maxFloatBytes is the number of bytes that a float64 can distinguish.
+const maxFloatBytes = 6
 
 func scaleOf(lo, hi bson.RawValue, hashed bool) keyScale {
 	s := keyScale{sample: lo, hashed: hashed}
@@ -156,7 +156,7 @@ func scaleOf(lo, hi bson.RawValue, hashed bool) keyScale {
 	if _, ok := valueBytes(s.sample); !ok {
 		return s
 	}
-	s.digits, s.radix = scaleDigits, 256
+	s.digits, s.radix = maxFloatBytes, 256
 	if s.sample.Type == bson.TypeString {
 		s.zeroDigit, s.radix = ' ', '~'-' '+1 // printable characters
 	}

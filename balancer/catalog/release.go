@@ -15,9 +15,9 @@ type Release struct {
 	line line
 	// patchPlusOne is 1 + the patch; 0 if it is not known, which counts as the first patch.
 	patchPlusOne uint8
-	// beyondLine says that the server is of a minor release without its own line: it counts as having
+	// betweenLines says that the server is of a minor release without its own line: it counts as having
 	// all patches of the line before.
-	beyondLine bool
+	betweenLines bool
 	// fcv is the feature compatibility version; zero means that of the line.
 	fcv line
 }
@@ -91,7 +91,7 @@ func ReleaseOf(version string) (r Release, ok bool) {
 			r, ok = known, true
 		}
 	}
-	if r.beyondLine = ok && is != r.line; r.beyondLine {
+	if r.betweenLines = ok && is != r.line; r.betweenLines {
 		return r, ok
 	}
 	if ok && v.Patch < maxPatches && strings.HasPrefix(version, v.String()) { // not only "8.0"
@@ -135,7 +135,7 @@ func (r Release) FCV() Release {
 
 // IsNewerThanKnown reports whether the server is newer than all known lines; it is treated as the newest one.
 func (r Release) IsNewerThanKnown() bool {
-	return r.beyondLine && r.line == slices.MaxFunc(Releases(), Release.compare).line
+	return r.betweenLines && r.line == slices.MaxFunc(Releases(), Release.compare).line
 }
 
 func (r Release) compare(other Release) int {
@@ -174,5 +174,5 @@ func (r Release) binaryAtLeast(other Release, patch uint8) bool {
 	if r.line != other.line {
 		return r.line.atLeast(other.line)
 	}
-	return patch == 0 || r.beyondLine || r.patchPlusOne > patch
+	return patch == 0 || r.betweenLines || r.patchPlusOne > patch
 }

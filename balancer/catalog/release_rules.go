@@ -70,10 +70,10 @@ func (r Release) CleanupDelay() time.Duration {
 	return 15 * time.Minute
 }
 
-// HasModes reports whether the setting mode exists besides stopped, and the balancer runs on the config
+// HasConfigServerBalancer reports whether the setting mode exists besides stopped, and the balancer runs on the config
 // servers, where it holds its lock permanently. In older releases each router has a balancer and takes
 // the lock for a round.
-func (r Release) HasModes() bool { return r.FCVAtLeast(Release34) }
+func (r Release) HasConfigServerBalancer() bool { return r.FCVAtLeast(Release34) }
 
 // LocksBalancer reports whether a balancer holds a lock in config.locks. The balancer of the config
 // servers holds it for compatibility with old routers, and no longer does in 3.6.

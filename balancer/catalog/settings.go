@@ -78,7 +78,7 @@ func (r Release) settingsGroups() []settingsGroup {
 	case r.AutoMerges():
 		return append(groups, settingsGroup{SettingAutoMerge, "failed to refresh the auto-merge settings",
 			(*Settings).LoadAutoMerge})
-	case r.AutoSplits() && r.HasModes():
+	case r.AutoSplits() && r.HasConfigServerBalancer():
 		return append(groups, settingsGroup{SettingAutoSplit, "failed to refresh the auto-split settings",
 			(*Settings).LoadAutoSplit})
 	}
@@ -154,7 +154,7 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 // loadMode treats an unknown mode as off, with a warning; up to 5.0 and from 8.3 it is an error
 // (rules/01-rounds-and-settings §2.2).
 func (s *Settings) loadMode(f field) error {
-	if f.value.Type == 0 || !s.Release.HasModes() {
+	if f.value.Type == 0 || !s.Release.HasConfigServerBalancer() {
 		return nil
 	}
 	var text string
@@ -191,7 +191,7 @@ func (s *Settings) loadWindows(window, days field) (err error) {
 		}
 	}
 	s.Window, err = ParseWindow(window.value)
-	if !s.Release.HasModes() {
+	if !s.Release.HasConfigServerBalancer() {
 		return nil
 	}
 	return err

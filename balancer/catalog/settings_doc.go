@@ -24,7 +24,7 @@ func (s Settings) balancerDoc() bson.D {
 	switch {
 	case s.UnknownMode != "":
 		doc = append(doc, bson.E{Key: "mode", Value: s.UnknownMode})
-	case s.Release.HasModes():
+	case s.Release.HasConfigServerBalancer():
 		doc = append(doc, bson.E{Key: "mode", Value: string(s.Mode)})
 	default:
 		doc = append(doc, bson.E{Key: "stopped", Value: s.Mode == ModeOff})

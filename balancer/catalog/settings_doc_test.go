@@ -21,7 +21,7 @@ func TestSettingsSurviveTheirDocuments(t *testing.T) {
 		want.WaitForDelete = rapid.Bool().Draw(t, "wait for delete")
 		want.AttemptJumbo = release.FCVAtLeast(catalog.Release44) && rapid.Bool().Draw(t, "jumbo")
 		want.AutoMerge = release.AutoMerges() && rapid.Bool().Draw(t, "auto-merge")
-		if release.AutoSplits() && release.HasModes() {
+		if release.AutoSplits() && release.HasConfigServerBalancer() {
 			want.AutoSplit = rapid.Bool().Draw(t, "auto-split")
 		}
 		window := func() catalog.Window {

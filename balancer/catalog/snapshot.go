@@ -215,8 +215,8 @@ func (s *Snapshot) Settings() Settings { return s.parts.Settings }
 // Shards returns the shards by id.
 func (s *Snapshot) Shards() []ShardState { return s.parts.Shards }
 
-// StayingShards returns the shards that are not draining.
-func (s *Snapshot) StayingShards() (list []ShardState) {
+// NonDrainingShards returns the shards that are not draining.
+func (s *Snapshot) NonDrainingShards() (list []ShardState) {
 	for _, shard := range s.parts.Shards {
 		if !shard.Draining {
 			list = append(list, shard)

@@ -5,23 +5,23 @@ import (
 	"sort"
 )
 
-// changedRun is a sequence of changed chunks without a gap, and the positions of the existing chunks that it
+// chunkReplacement is a sequence of changed chunks without a gap, and the positions of the existing chunks that it
 // replaces.
-type changedRun struct {
+type chunkReplacement struct {
 	chunks   []Chunk
 	from, to int
 }
 
-// findRuns determines the chunks that the changed chunks replace. A run must begin and end at existing
+// findReplacements determines the chunks that the changed chunks replace. A run must begin and end at existing
 // bounds; otherwise there would be a gap.
-func (u *tableUpdate) findRuns(changed []Chunk) ([]changedRun, error) {
-	var runs []changedRun
+func (u *tableUpdate) findReplacements(changed []Chunk) ([]chunkReplacement, error) {
+	var runs []chunkReplacement
 	for len(changed) > 0 {
 		n := 1
 		for n < len(changed) && changed[n].Min.Equal(changed[n-1].Max) {
 			n++
 		}
-		r := changedRun{chunks: changed[:n]}
+		r := chunkReplacement{chunks: changed[:n]}
 		from, to := changed[0].Min, changed[n-1].Max
 		p := u.old.locate(from.encoded)
 		if low := u.old.block(p).key(p.chunk); !low.Equal(from) {
@@ -65,7 +65,7 @@ func (s *section) add(p piece) {
 
 // rewrite processes the runs from left to right. Groups without changes are reused.
 func (u *tableUpdate) rewrite(changed []Chunk) error {
-	runs, err := u.findRuns(changed)
+	runs, err := u.findReplacements(changed)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (st blockSequence) find(i int) (block, chunk int) {
 }
 
 // rewriteBlocks writes the blocks again that the runs change.
-func (u *tableUpdate) rewriteBlocks(st blockSequence, runs []changedRun) ([]*block, error) {
+func (u *tableUpdate) rewriteBlocks(st blockSequence, runs []chunkReplacement) ([]*block, error) {
 	out := make([]*block, 0, len(st.blocks)+1)
 	next := 0 // the first block that is not processed
 	for len(runs) > 0 {

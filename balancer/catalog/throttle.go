@@ -80,7 +80,7 @@ func waitsForOthers(doc bson.Raw) (bool, error) {
 		var err error
 		switch f.name {
 		case "w":
-			waits, err = waitsForNodes(f)
+			waits, err = wWaitsForOthers(f)
 		case "j":
 			err = f.lenientBool(&journal)
 		case "fsync":
@@ -106,7 +106,7 @@ func waitsForOthers(doc bson.Raw) (bool, error) {
 	return waits, nil
 }
 
-func waitsForNodes(f field) (bool, error) {
+func wWaitsForOthers(f field) (bool, error) {
 	switch f.value.Type {
 	case bson.TypeString, bson.TypeEmbeddedDocument:
 		return true, nil

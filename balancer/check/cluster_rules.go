@@ -63,7 +63,7 @@ func (rr *ruleRun) checkMoves() {
 	type pair struct{ from, to catalog.ShardID }
 	failed, worst := map[pair]int64{}, map[pair]catalog.MigrationOutcome{}
 	var pairs []pair
-	for _, o := range diagnosis.OutcomesSince(rr.Snapshot, rr.Time().Add(-rr.policy.FailureSpan)) {
+	for _, o := range diagnosis.OutcomesSince(rr.Snapshot, rr.Time().Add(-rr.policy.MaxFailureAge)) {
 		if o.Error == "" {
 			continue
 		}
@@ -79,7 +79,7 @@ func (rr *ruleRun) checkMoves() {
 		n := countQuantity(failed[p])
 		rr.addIfOverMax(n, Finding{About: diagnosis.Scope{Shard: p.from, To: p.to}, Sentence: fmt.Sprintf(
 			"%s of the migrations from %s to %s failed in the last %s, most of them with: %s",
-			n, p.from, p.to, secondsQuantity(rr.policy.FailureSpan), worst[p].Error)})
+			n, p.from, p.to, secondsQuantity(rr.policy.MaxFailureAge), worst[p].Error)})
 	}
 }
 

@@ -27,7 +27,7 @@ func Deviations(s *catalog.Snapshot, c *catalog.CollectionState) (list []Deviati
 	for _, data := range c.Sizes {
 		total += float64(data.Bytes)
 	}
-	for _, shard := range s.StayingShards() {
+	for _, shard := range s.NonDrainingShards() {
 		if shard.Unreachable == "" {
 			list = append(list, Deviation{Shard: shard.ID, ActualBytes: float64(c.Sizes[shard.ID].Bytes)})
 		}

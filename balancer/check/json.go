@@ -128,7 +128,7 @@ func (r *Result) toJSON() *resultJSON {
 			f.Sentence, f.Since, f.Commands,
 		})
 	}
-	for _, b := range r.ChosenBalances() {
+	for _, b := range r.CoveredBalances() {
 		form.Colls = append(form.Colls, r.collectionToJSON(b))
 		form.Compliant = form.Compliant && b.Balanced
 	}

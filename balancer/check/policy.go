@@ -23,8 +23,8 @@ type Policy struct {
 	Allow []AllowedWork
 	// FailOn is the lowest severity with which findings fail.
 	FailOn diagnosis.Severity
-	// FailureSpan is the age up to which failed migrations count.
-	FailureSpan time.Duration
+	// MaxFailureAge is the age up to which failed migrations count.
+	MaxFailureAge time.Duration
 	// Baseline excuses earlier findings; nil excuses none.
 	Baseline *Baseline
 }
@@ -53,7 +53,7 @@ func AllWork() []AllowedWork { return []AllowedWork{Draining, Defragmenting, Res
 // Default returns the policy without options: the default rules, for all
 // collections.
 func Default() *Policy {
-	p := &Policy{FailOn: diagnosis.Warning, FailureSpan: diagnosis.FailureSpan}
+	p := &Policy{FailOn: diagnosis.Warning, MaxFailureAge: diagnosis.MaxFailureAge}
 	for _, r := range Rules() {
 		p.Choices = append(p.Choices, RuleChoice{Rule: r, On: r.Default})
 	}

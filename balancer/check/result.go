@@ -124,8 +124,8 @@ func (r *Result) RuleStatus(rule string) Status {
 	return status
 }
 
-// ChosenBalances returns the balances of the collections that the policy covers.
-func (r *Result) ChosenBalances() []diagnosis.Balance {
+// CoveredBalances returns the balances of the collections that the policy covers.
+func (r *Result) CoveredBalances() []diagnosis.Balance {
 	return slices.DeleteFunc(slices.Clone(r.Balances), func(b diagnosis.Balance) bool {
 		return !r.Policy.Namespaces.Match(b.Namespace)
 	})

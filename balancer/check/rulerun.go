@@ -25,8 +25,8 @@ type Cluster struct {
 	NotAuditedReason string
 	// Advisories are the known bugs to check for; nil means those embedded in the program.
 	Advisories *advisory.List
-	// Watch observes long simulations. It may be nil.
-	Watch sim.Watch
+	// OnProgress observes long simulations. It may be nil.
+	OnProgress sim.ProgressFunc
 }
 
 // ruleRun is the evaluation of one rule on a cluster.

@@ -24,15 +24,15 @@ func (rr *ruleRun) checkWindow() {
 		return
 	}
 	f, err := forecast.Make(rr.Snapshot, forecast.Options{
-		Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}, Watch: rr.Watch,
+		Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}, OnProgress: rr.OnProgress,
 	})
 	switch {
 	case err != nil:
 		rr.addUnknown(diagnosis.Scope{}, "how long the balancer needs in its window is unknown: %s", err)
 	case f.Never:
 		because := ""
-		if len(f.Because) > 0 {
-			because = ": " + f.Because[0].Sentence
+		if len(f.BlockedBy) > 0 {
+			because = ": " + f.BlockedBy[0].Sentence
 		}
 		rr.add(Finding{Sentence: "the balancer has a window and can't finish" + because})
 	case !f.Done:

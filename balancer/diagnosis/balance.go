@@ -43,7 +43,7 @@ const (
 	NotDisabled DisabledBy = iota
 	DisabledNoBalance
 	DisabledNoMigrations
-	DisabledFrozen
+	DisabledChunkOperations
 )
 
 // String returns the reason in words, empty for NotDisabled.
@@ -60,7 +60,7 @@ func DisabledByOf(c catalog.Collection, r catalog.Release) DisabledBy {
 	case !c.PermitMigrations, !c.AllowMigrations:
 		return DisabledNoMigrations
 	case c.ForbidsChunkOperations(r):
-		return DisabledFrozen
+		return DisabledChunkOperations
 	}
 	return NotDisabled
 }
@@ -231,7 +231,7 @@ func MisplacedBytes(s *catalog.Snapshot, c *catalog.CollectionState, violation s
 	case violation != policy.ViolationChunksImbalance, s.HasZones(c):
 		return 0, false
 	}
-	staying := s.StayingShards()
+	staying := s.NonDrainingShards()
 	share := total / max(1, int64(len(staying)))
 	for _, shard := range staying {
 		bytes += max(0, c.Sizes[shard.ID].Bytes-share)

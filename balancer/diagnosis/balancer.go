@@ -186,7 +186,7 @@ func windowFindings(s *catalog.Snapshot) []Finding {
 		f = finding(WindowShut, Scope{}, fmt.Sprintf("the balancing window %s is closed; it opens in %s, at %s",
 			s.WindowText(), humanize.Duration(wait), opening.Latest.Format("Monday 15:04")))
 	}
-	f.Due = opening.Latest
+	f.BalancerActsAt = opening.Latest
 	f.Numbers = []Number{{Name: "opensIn", Value: int64(wait.Seconds()), Unit: Seconds}}
 	if !opening.IsExact() {
 		f.Numbers = append(f.Numbers, Number{

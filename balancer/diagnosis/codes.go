@@ -8,22 +8,22 @@ type Code = policy.Code
 
 // The codes that decisions also have. Their meaning and remedy are in the table of package policy.
 const (
-	BalancerOff         = policy.BalancerOff
-	WindowShut          = policy.WindowShut
-	BalancingOff        = policy.BalancingOff
-	MigrationsForbidden = policy.MigrationsForbidden
-	ChunksFrozen        = policy.ChunksFrozen
-	Resharding          = policy.Resharding
-	ZoneWithoutShards   = policy.ZoneWithoutShards
-	UnalignedZones      = policy.UnalignedZones
-	NoSizeEntry         = policy.NoSizeEntry
-	NoRecipient         = policy.NoRecipient
-	ShardFull           = policy.ShardFull
-	NoRoom              = policy.NoRoom
-	LargestOutsideZone  = policy.LargestOutsideZone
-	OnlyJumboChunks     = policy.OnlyJumboChunks
-	BelowThreshold      = policy.BelowThreshold
-	NoChunkInZone       = policy.NoChunkInZone
+	BalancerOff              = policy.BalancerOff
+	WindowShut               = policy.WindowShut
+	BalancingOff             = policy.BalancingOff
+	MigrationsForbidden      = policy.MigrationsForbidden
+	ChunkOperationsForbidden = policy.ChunkOperationsForbidden
+	Resharding               = policy.Resharding
+	ZoneWithoutShards        = policy.ZoneWithoutShards
+	UnalignedZones           = policy.UnalignedZones
+	NoSizeEntry              = policy.NoSizeEntry
+	NoRecipient              = policy.NoRecipient
+	ShardAtMaxSize           = policy.ShardAtMaxSize
+	NoRoom                   = policy.NoRoom
+	LargestOutsideZone       = policy.LargestOutsideZone
+	OnlyJumboChunks          = policy.OnlyJumboChunks
+	BelowThreshold           = policy.BelowThreshold
+	NoChunkInZone            = policy.NoChunkInZone
 )
 
 // The codes that only findings have. Definitions describes them.
@@ -68,12 +68,12 @@ const (
 	DrainNeedsOperator Code = "drainNeedsOperator"
 	DrainComplete      Code = "drainComplete"
 
-	PendingDeletion Code = "pendingDeletion"
-	CountsUneven    Code = "countsUneven"
-	BalancesByCount Code = "balancesByCount"
-	UnshardedData   Code = "unshardedData"
-	MixedVersions   Code = "mixedVersions"
-	KnownFault      Code = "knownFault"
+	MoveWaitsForDeletion Code = "pendingDeletion"
+	CountsUneven         Code = "countsUneven"
+	BalancesByCount      Code = "balancesByCount"
+	UnshardedData        Code = "unshardedData"
+	MixedVersions        Code = "mixedVersions"
+	KnownFault           Code = "knownFault"
 
 	// Codes of load findings (heat).
 	HotShard     Code = "hotShard"
@@ -92,7 +92,7 @@ const (
 	ConfigShardLeaves     Code = "configShardLeaves"
 	ChunkUnmovable        Code = "chunkUnmovable"
 	RecipientIndexMissing Code = "recipientIndexMissing"
-	BalancerWorks         Code = "balancerWorks"
+	BalancerActive        Code = "balancerWorks"
 	LeaseHeld             Code = "leaseHeld"
 	Quiesced              Code = "quiesced"
 	PrivilegeMissing      Code = "privilegeMissing"
@@ -206,7 +206,7 @@ func Definitions() []Definition {
 		{RecipientIndexMissing, Warning, Operator,
 			"Preflight: a shard that is to receive chunks has documents of the collection, and lacks an index of the donor.",
 			"Create the index on all shards."},
-		{BalancerWorks, Warning, Operator,
+		{BalancerActive, Warning, Operator,
 			"Preflight: the cluster's own balancer works on the collections that a run is about, or may before it ends.",
 			"Stop it, disable it for the collections, or use --pause-balancing (pauseBalancing)."},
 		{LeaseHeld, Warning, Nobody,
@@ -243,7 +243,7 @@ func Definitions() []Definition {
 			"The balancer moves its chunks by itself while it is on."},
 		policyDefinition(BalancingOff, Info, Operator),
 		policyDefinition(MigrationsForbidden, Info, Operator),
-		policyDefinition(ChunksFrozen, Info, Operator),
+		policyDefinition(ChunkOperationsForbidden, Info, Operator),
 		{Defragmenting, Info, Balancer,
 			"A collection is being defragmented; it is balanced afterwards.",
 			"Wait, or run sh.stopDefragment."},
@@ -271,10 +271,10 @@ func Definitions() []Definition {
 			"Remove it with sh.drain and {remove: true}."},
 		{MigrationUnderWay, Info, Balancer, "A chunk is being moved.", "No action needed."},
 		policyDefinition(Resharding, Info, Nobody),
-		policyDefinition(ShardFull, Info, Operator),
+		policyDefinition(ShardAtMaxSize, Info, Operator),
 		policyDefinition(LargestOutsideZone, Info, Operator),
 		policyDefinition(NoChunkInZone, Info, Operator),
-		{PendingDeletion, Info, Balancer,
+		{MoveWaitsForDeletion, Info, Balancer,
 			"A shard still has orphans of a range that would move to it.",
 			"No action needed: it deletes them orphanCleanupDelaySecs after the migration."},
 		policyDefinition(BelowThreshold, Info, Nobody),

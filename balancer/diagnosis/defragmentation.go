@@ -32,16 +32,16 @@ func DefragmentationOf(c *catalog.CollectionState) Defragmentation {
 	return Defragmentation{RemainingChunks: -1}
 }
 
-// IsIdle reports whether the collection waits for the balancer to begin, or to
+// IsWaiting reports whether the collection waits for the balancer to begin, or to
 // clean up after a stop.
-func (d Defragmentation) IsIdle() bool { return d.Running && (d.Phase == "" || d.Phase == "none") }
+func (d Defragmentation) IsWaiting() bool { return d.Running && (d.Phase == "" || d.Phase == "none") }
 
 // String describes the progress in words.
 func (d Defragmentation) String() string {
 	switch {
 	case !d.Running:
 		return "not running"
-	case d.IsIdle():
+	case d.IsWaiting():
 		return "waiting for the balancer"
 	case d.RemainingChunks >= 0:
 		return fmt.Sprintf("%s, %s left", d.Phase, humanize.Count(d.RemainingChunks, "chunk"))
@@ -55,7 +55,7 @@ func defragmentationFindings(c *catalog.CollectionState) []Finding {
 		return nil
 	}
 	code := Defragmenting
-	if d.IsIdle() {
+	if d.IsWaiting() {
 		code = DefragmentationIdle
 	}
 	f := finding(code, Scope{Namespace: c.Namespace}, fmt.Sprintf("%s is being defragmented (%s)", c.Namespace, d))

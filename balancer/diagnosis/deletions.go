@@ -99,10 +99,10 @@ func (d *Diagnosis) deletionFindings(c *catalog.CollectionState, report *policy.
 			if left.Shard != move.Recipient || !left.Overlaps(c.Pattern, move.Min, move.Max) {
 				continue
 			}
-			f := finding(PendingDeletion, Scope{Namespace: c.Namespace, Shard: left.Shard}, fmt.Sprintf(
+			f := finding(MoveWaitsForDeletion, Scope{Namespace: c.Namespace, Shard: left.Shard}, fmt.Sprintf(
 				"waiting for range deletion on %s: %s from %s to %s",
 				left.Shard, c.Namespace, humanize.Literal(left.Min), humanize.Literal(left.Max)))
-			f.Since, f.Due = left.since, left.due
+			f.Since, f.BalancerActsAt = left.since, left.due
 			f.Numbers = countNumbers("orphans", left.Orphans)
 			if !slices.ContainsFunc(list, func(have Finding) bool { return have.Sentence == f.Sentence }) {
 				list = append(list, f)

@@ -201,9 +201,9 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes := map[Code]bool{
-		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, ChunksFrozen: true,
+		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, ChunkOperationsForbidden: true,
 		Resharding:        true,
-		ZoneWithoutShards: true, UnalignedZones: true, NoSizeEntry: true, NoRecipient: true, ShardFull: true,
+		ZoneWithoutShards: true, UnalignedZones: true, NoSizeEntry: true, NoRecipient: true, ShardAtMaxSize: true,
 		LargestOutsideZone: true, OnlyJumboChunks: true, BelowThreshold: true,
 		NoChunkInZone: true, NoRoom: true,
 	}

@@ -22,9 +22,9 @@ type Finding struct {
 	Numbers []Number
 	// Since is when the condition began; zero when the time is unknown.
 	Since time.Time
-	// Due is when the balancer can next act by itself; zero when the time is unknown, or when the next
+	// BalancerActsAt is when the balancer can next act by itself; zero when the time is unknown, or when the next
 	// round can act.
-	Due time.Time
+	BalancerActsAt time.Time
 	// Sentence states the finding, without the remedy. It has no full stop, because it is printed in
 	// lists and before commands.
 	Sentence string

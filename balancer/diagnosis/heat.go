@@ -36,7 +36,8 @@ func HeatFindings(m *heat.Map, by heat.LoadKind) (list []Finding) {
 			end = "MinKey"
 		}
 		f := finding(MonotonicKey, Scope{Namespace: m.Namespace, Shard: is.Shard}, fmt.Sprintf(
-			"%s of the inserts into %s go to the chunk at %s, on %s", humanize.Percent(is.Share), m.Namespace, end, is.Shard),
+			"%s of the inserts into %s go to the chunk at %s, on %s", humanize.Percent(is.InsertShare), m.Namespace, end,
+			is.Shard),
 			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
 		f.Numbers = countNumbers("insertsPerSecond", perSecond(is.InsertsPerSecond))
 		list = append(list, f)
@@ -81,10 +82,10 @@ func hotKeyFindings(m *heat.Map) (list []Finding) {
 	for _, k := range m.HotKeys {
 		f := finding(HotKey, Scope{Namespace: m.Namespace, Shard: k.Shard, Chunk: m.Chunks[k.Chunk].Min}, fmt.Sprintf(
 			"one shard key of %s, %s, has %s of the load that a shard has on average: %s, on %s", m.Namespace,
-			humanize.Literal(m.Pattern.Bound(k.Key)), humanize.Percent(k.ShardShare), LoadText(k.Load), k.Shard),
+			humanize.Literal(m.Pattern.Bound(k.Key)), humanize.Percent(k.LoadOfMean), LoadText(k.Load), k.Shard),
 			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
 		f.Numbers = countNumbers("samples", int64(k.Samples),
-			Number{Name: "percentOfMean", Value: int64(math.Round(k.ShardShare * 100))})
+			Number{Name: "percentOfMean", Value: int64(math.Round(k.LoadOfMean * 100))})
 		list = append(list, f)
 	}
 	return list
@@ -118,8 +119,8 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 	return list
 }
 
-// StuckText says why a shard keeps more load than other shards, without a full stop.
-func StuckText(s heat.StuckShard, maps []heat.Map) string {
+// StuckShardText says why a shard keeps more load than other shards, without a full stop.
+func StuckShardText(s heat.OverloadedShard, maps []heat.Map) string {
 	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.LoadOfMean)
 	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
 	switch s.Why {
@@ -135,7 +136,7 @@ func StuckText(s heat.StuckShard, maps []heat.Map) string {
 	return has + ": none of its chunks may move, because of its size, its zone, a lack of room, or a recent move"
 }
 
-func keyText(maps []heat.Map, s heat.StuckShard) string {
+func keyText(maps []heat.Map, s heat.OverloadedShard) string {
 	for _, m := range maps {
 		if m.Namespace == s.Namespace {
 			return humanize.Literal(m.Pattern.Bound(s.Key))
@@ -147,12 +148,12 @@ func keyText(maps []heat.Map, s heat.StuckShard) string {
 // StuckLoadFindings returns findings about shards whose load cannot be evened out.
 func StuckLoadFindings(d heat.Decision, maps []heat.Map) (list []Finding) {
 	codes := map[heat.Obstacle]Code{heat.ObstacleHotKey: HotKey, heat.ObstacleMonotonic: MonotonicKey}
-	for _, s := range d.Stuck {
+	for _, s := range d.Overloaded {
 		code, named := codes[s.Why]
 		if !named {
 			code = HotShard
 		}
-		list = append(list, finding(code, Scope{Namespace: s.Namespace, Shard: s.Shard}, StuckText(s, maps)))
+		list = append(list, finding(code, Scope{Namespace: s.Namespace, Shard: s.Shard}, StuckShardText(s, maps)))
 	}
 	return list
 }

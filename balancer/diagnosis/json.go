@@ -27,7 +27,7 @@ type findingJSON struct {
 // MarshalJSON returns the finding as an object, with the remedy of its code.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
-		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
+		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.BalancerActsAt, f.Numbers, f.Commands,
 		f.InsteadOfWaiting,
 		DefinitionOf(f.Code).Remedy,
 	})
@@ -93,7 +93,7 @@ func (f *Finding) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	next := Finding{
-		Code: form.Code, Scope: form.About, Sentence: form.Sentence, Since: form.Since, Due: form.Due,
+		Code: form.Code, Scope: form.About, Sentence: form.Sentence, Since: form.Since, BalancerActsAt: form.Due,
 		Numbers: form.Numbers, Commands: form.Commands, InsteadOfWaiting: form.Instead,
 	}
 	for s := Info; s <= Critical && next.Severity == 0; s++ {

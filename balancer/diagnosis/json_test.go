@@ -38,7 +38,7 @@ func TestJSONForm(t *testing.T) {
 func TestJSONOfFindings(t *testing.T) {
 	f := finding(Defragmenting, Scope{Namespace: "x.y"}, "x.y is being defragmented")
 	f.Numbers, f.Since = countNumbers("remainingChunks", 3), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	f.Due, f.Commands, f.InsteadOfWaiting = f.Since.Add(time.Hour), []string{"a"}, []string{"b"}
+	f.BalancerActsAt, f.Commands, f.InsteadOfWaiting = f.Since.Add(time.Hour), []string{"a"}, []string{"b"}
 	text, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// FailureSpan is how long a failed migration is reported. It covers several rounds, because the
+// MaxFailureAge is how long a failed migration is reported. It covers several rounds, because the
 // balancer retries a migration that cannot succeed in every round.
-const FailureSpan = 10 * time.Minute
+const MaxFailureAge = 10 * time.Minute
 
 // OutcomesSince counts the outcomes of the migrations since a time, successes first
 // (rules/03-helpers-examples-traps §6.1, rows 12 and 13). A Snapshot with counts in place of the change
@@ -54,14 +54,14 @@ func outcomeKey(m catalog.EndedMigration) catalog.MigrationOutcome {
 
 // migrationFindings returns findings about failed and running migrations.
 func (d *Diagnosis) migrationFindings() (list []Finding) {
-	since := d.Time().Add(-FailureSpan)
+	since := d.Time().Add(-MaxFailureAge)
 	for _, o := range OutcomesSince(d.Snapshot, since) {
 		if o.Error == "" {
 			continue
 		}
 		f := finding(MigrationsFailing, Scope{Shard: o.From, To: o.To},
 			fmt.Sprintf("migrations from %s to %s failed in the last %d minutes: %s, %s",
-				o.From, o.To, int(FailureSpan.Minutes()), o.Error, humanize.Times(o.Count)))
+				o.From, o.To, int(MaxFailureAge.Minutes()), o.Error, humanize.Times(o.Count)))
 		f.Numbers = countNumbers("failed", o.Count)
 		f.Since = failingSince(d.Snapshot, o)
 		list = append(list, f)
@@ -158,7 +158,7 @@ func ReshardingFinding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding 
 	}
 	if r.Remaining > 0 {
 		f.Numbers = append(f.Numbers, Number{"remaining", int64(r.Remaining.Seconds()), Seconds})
-		f.Due = s.Time().Add(r.Remaining)
+		f.BalancerActsAt = s.Time().Add(r.Remaining)
 	}
 	return f
 }

@@ -17,7 +17,7 @@ func (d *Diagnosis) unshardedFindings() []Finding {
 		bytes[u.Shard] += u.Bytes
 	}
 	has := extremes{}
-	for _, shard := range d.StayingShards() {
+	for _, shard := range d.NonDrainingShards() {
 		if shard.Unreachable == "" {
 			has.add(shard.ID, bytes[shard.ID])
 		}

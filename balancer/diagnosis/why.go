@@ -55,7 +55,7 @@ var causeCodes = []Code{
 	PausedByRun,
 	BalancingOff,
 	MigrationsForbidden,
-	ChunksFrozen,
+	ChunkOperationsForbidden,
 	Defragmenting,
 	DefragmentationIdle,
 	ZoneRangesOverlap,
@@ -63,13 +63,13 @@ var causeCodes = []Code{
 	NoSizeEntry,
 	ZoneWithoutShards,
 	ZoneDraining,
-	ShardFull,
+	ShardAtMaxSize,
 	NoRecipient,
 	LargestOutsideZone,
 	NoChunkInZone,
 	OnlyJumboChunks,
 	JumboChunks,
-	PendingDeletion,
+	MoveWaitsForDeletion,
 	MigrationsFailing,
 	ShardSlow,
 }
@@ -168,7 +168,7 @@ func disabledFindings(s *catalog.Snapshot, f Finding) (list []Finding) {
 	}{
 		{c.NoBalance && s.BalancingDisabledBy(c.Namespace) == nil, DisabledNoBalance},
 		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, DisabledNoMigrations},
-		{c.ForbidsChunkOperations(s.Release()), DisabledFrozen},
+		{c.ForbidsChunkOperations(s.Release()), DisabledChunkOperations},
 	} {
 		if flag.set {
 			list = append(list, disabledFinding(c.Namespace, flag.hold))

@@ -18,7 +18,7 @@ func (d *Diagnosis) decisionFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		if report := d.tryDecisions(c); report != nil {
 			list = append(list, d.rejectedFindings(report, c.Namespace)...)
-			list = append(list, heldByDefragmentation(d.Balances[i], report)...)
+			list = append(list, blockedByDefragmentation(d.Balances[i], report)...)
 			if d.Balances[i].Known && !d.Balances[i].Balanced {
 				list = append(list, d.deletionFindings(c, report)...)
 			}
@@ -65,9 +65,9 @@ func (d *Diagnosis) tryDecisions(c *catalog.CollectionState) *policy.Report {
 	return report
 }
 
-// heldByDefragmentation finds chunks that would move if the collection were not being defragmented.
+// blockedByDefragmentation finds chunks that would move if the collection were not being defragmented.
 // Servers do not report those as a violation.
-func heldByDefragmentation(b Balance, report *policy.Report) []Finding {
+func blockedByDefragmentation(b Balance, report *policy.Report) []Finding {
 	if !b.Defragmentation.Running {
 		return nil
 	}
@@ -79,7 +79,7 @@ func heldByDefragmentation(b Balance, report *policy.Report) []Finding {
 
 // obstacleCodes are the codes of decisions that keep a chunk on the wrong shard.
 var obstacleCodes = []Code{
-	UnalignedZones, NoSizeEntry, ZoneWithoutShards, NoRecipient, ShardFull, LargestOutsideZone, NoChunkInZone,
+	UnalignedZones, NoSizeEntry, ZoneWithoutShards, NoRecipient, ShardAtMaxSize, LargestOutsideZone, NoChunkInZone,
 	OnlyJumboChunks,
 }
 
@@ -219,7 +219,7 @@ func alignmentCommands(c *catalog.CollectionState) (list []string) {
 
 // disabledCodes maps the flags that keep the balancer from a collection to their codes.
 var disabledCodes = map[DisabledBy]Code{DisabledNoBalance: BalancingOff, DisabledNoMigrations: MigrationsForbidden,
-	DisabledFrozen: ChunksFrozen}
+	DisabledChunkOperations: ChunkOperationsForbidden}
 
 // harmlessFindings returns findings that look like problems but are not.
 func (d *Diagnosis) harmlessFindings() (list []Finding) {

@@ -64,7 +64,7 @@ func everyCause(t *testing.T) []struct {
 		{ShardKeyIndexMissing, onCollection(func(c *catalog.CollectionState) { c.Unindexed, c.IndexesKnown = []catalog.ShardID{"a"}, true })},
 		{BalancingOff, onCollection(noBalance)},
 		{MigrationsForbidden, onCollection(forbidden)},
-		{ChunksFrozen, func(c *cluster) {
+		{ChunkOperationsForbidden, func(c *cluster) {
 			c.Release = catalog.Release90
 			c.Collections[0].NoChunkOperations = true
 		}},
@@ -210,7 +210,7 @@ func TestDeletionInTheWay(t *testing.T) {
 		{Shard: "b", Namespace: "x.z", Min: min, Max: max},
 	}
 	a := Why(c.snapshot(), Scope{})
-	if got := codesOf(a.Causes); !slices.Equal(got, []Code{PendingDeletion}) {
+	if got := codesOf(a.Causes); !slices.Equal(got, []Code{MoveWaitsForDeletion}) {
 		t.Errorf("causes %v", got)
 	}
 }

@@ -95,7 +95,7 @@ type suite struct {
 // withCluster passes the cluster to f.
 func (s *suite) withCluster(f func(balancer.Cluster)) {
 	s.Helper()
-	s.Cluster.With(f)
+	s.Cluster.WithCluster(f)
 }
 
 // mustGet returns the value that f returns for the cluster; an error fails the test.

@@ -146,7 +146,7 @@ func sampleBalanced(r ClusterReading, sample func(float64, ...string)) {
 // sampleCollectionStates counts each collection once.
 func sampleCollectionStates(r ClusterReading, sample func(float64, ...string)) {
 	count := map[string]int{}
-	for _, b := range r.Report.Result.ChosenBalances() {
+	for _, b := range r.Report.Result.CoveredBalances() {
 		count[stateOf(b)]++
 	}
 	for _, state := range []string{"balanced", "unbalanced", "disabled", "unknown"} {

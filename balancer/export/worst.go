@@ -30,7 +30,7 @@ func WorstCollections(r *check.Result, most int) map[string]bool {
 		off, jumbo, content float64
 	}
 	var list []rank
-	for _, b := range r.ChosenBalances() {
+	for _, b := range r.CoveredBalances() {
 		c := r.Collection(b.Namespace)
 		k := rank{ns: b.Namespace, content: float64(c.Bytes()), jumbo: float64(c.Count().Jumbo)}
 		if b.Known && !b.Balanced {

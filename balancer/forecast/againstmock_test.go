@@ -91,7 +91,7 @@ func hold(t *testing.T, seed uint64) (f forecast.Forecast, truth time.Duration, 
 			t.Fatal(err)
 		}
 		if f.Never {
-			t.Fatalf("never: %+v", f.Because)
+			t.Fatalf("never: %+v", f.BlockedBy)
 		}
 		before, _ := d.commits(t, nil)
 		ended := d.goOn(t)

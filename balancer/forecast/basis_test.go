@@ -125,10 +125,10 @@ func TestWhatStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := of(t, s.WithCollection(coll.WithTable(table)), forecast.Options{Goal: plan.Goal{Kind: plan.Drain, Shard: "s01"}})
-	jumbo := slices.ContainsFunc(f.Because, func(x diagnosis.Finding) bool {
+	jumbo := slices.ContainsFunc(f.BlockedBy, func(x diagnosis.Finding) bool {
 		return x.Code == diagnosis.DrainNeedsOperator && strings.Contains(x.Sentence, "move 1 jumbo chunk by force")
 	})
-	if !f.Never || f.AssumesBalancerOn || f.StuckChunks != 1 || f.Moves != 9 || f.High == 0 || !jumbo || len(f.Because) != 1 { // said once
+	if !f.Never || f.AssumesBalancerOn || f.StuckChunks != 1 || f.Moves != 9 || f.High == 0 || !jumbo || len(f.BlockedBy) != 1 { // said once
 		t.Errorf("%s; %+v", f.Headline(), f)
 	}
 }

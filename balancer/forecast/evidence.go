@@ -16,7 +16,7 @@ type pastMigration struct {
 	bytes    int64
 	// took is the duration of the migration; copied is the duration of the clone and the catch-up (the
 	// donor's step 4).
-	took, copied time.Duration
+	took, copyTime time.Duration
 }
 
 // pastFailure is a migration that failed after it had begun.
@@ -39,9 +39,9 @@ type evidence struct {
 	roundTime time.Duration
 }
 
-// maxEvidence limits the number of migrations and rounds that are read. More would not improve the
+// maxPastMigrations limits the number of migrations and rounds that are read. More would not improve the
 // medians.
-const maxEvidence = 2000
+const maxPastMigrations = 2000
 
 // readEvidence reads the logs.
 func readEvidence(s *catalog.Snapshot) evidence {
@@ -66,14 +66,14 @@ func (e *evidence) addMigrations(log []catalog.LogEntry) {
 		}
 	}
 	for _, m := range slices.Backward(ended) {
-		if len(e.moves)+len(e.failures) >= maxEvidence {
+		if len(e.moves)+len(e.failures) >= maxPastMigrations {
 			return
 		}
 		took, copied, steps := m.Durations()
 		switch {
 		case m.Error == "" && m.Counted:
 			e.moves = append(e.moves, pastMigration{
-				at: m.Time, ns: m.Namespace, from: m.From, to: m.To, bytes: m.Bytes, took: took, copied: copied,
+				at: m.Time, ns: m.Namespace, from: m.From, to: m.To, bytes: m.Bytes, took: took, copyTime: copied,
 			})
 		case m.Error == "":
 		case steps < stepsToClone:
@@ -91,7 +91,7 @@ const maxRecentRounds = 20
 func (e *evidence) addRounds(log []catalog.LogEntry) {
 	var took time.Duration
 	timedRounds := 0
-	for i, n := len(log)-1, 0; i >= 0 && n < maxEvidence; i-- {
+	for i, n := len(log)-1, 0; i >= 0 && n < maxPastMigrations; i-- {
 		if log[i].What != "balancer.round" {
 			continue
 		}

@@ -26,8 +26,8 @@ type Forecast struct {
 	// Basis says in words what the times are based on, the most important first.
 	Basis []string
 	// Never says that the goal is not reached with the current settings. Because holds the obstacles.
-	Never   bool
-	Because []diagnosis.Finding
+	Never     bool
+	BlockedBy []diagnosis.Finding
 	// AssumesBalancerOn says that the balancer is off. The times assume that it is switched on now.
 	AssumesBalancerOn bool
 	// StuckChunks is how many chunks stay on a draining shard after the balancer has done all that it can. The

@@ -54,7 +54,7 @@ func TestSwitchedOff(t *testing.T) {
 	off := s.Settings()
 	off.Mode = catalog.ModeOff
 	f := of(t, s.WithSettings(off), forecast.Options{})
-	if !f.Never || !f.AssumesBalancerOn || f.Likely == 0 || len(f.Because) != 1 || f.Because[0].Code != diagnosis.BalancerOff {
+	if !f.Never || !f.AssumesBalancerOn || f.Likely == 0 || len(f.BlockedBy) != 1 || f.BlockedBy[0].Code != diagnosis.BalancerOff {
 		t.Errorf("%+v", f)
 	}
 }
@@ -76,7 +76,7 @@ func TestWindow(t *testing.T) {
 func TestEmptySettings(t *testing.T) {
 	s := snaptest.SnapshotOfChunks(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	began := time.Now()
-	_, err := forecast.Make(s.WithSettings(catalog.Settings{}), forecast.Options{Watch: func(sim.Progress) error {
+	_, err := forecast.Make(s.WithSettings(catalog.Settings{}), forecast.Options{OnProgress: func(sim.Progress) error {
 		if time.Since(began) > time.Minute {
 			t.Error("it does not end")
 			return errors.New("stopped")

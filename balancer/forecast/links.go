@@ -26,7 +26,7 @@ func (l links) link(from, to catalog.ShardID) sim.Link {
 	}
 	return sim.Link{
 		Bandwidth:      int64(math.Max(1, r.bytesPerSecond/l.copying.slowdown(from, to))),
-		MoveOverhead:   r.waiting + time.Duration(float64(r.otherSteps)*l.otherSteps.slowdown(from, to)),
+		MoveOverhead:   r.fixedCloneTime + time.Duration(float64(r.otherSteps)*l.otherSteps.slowdown(from, to)),
 		DurationSpread: r.timeStdDev, FailureShare: l.failureShare(from, to), FailureProgress: r.failureProgress,
 		RefusalShare: r.refusedShare,
 	}
@@ -76,9 +76,9 @@ func sortedPairs[V any](m map[[2]catalog.ShardID]V) [][2]catalog.ShardID {
 	return slices.SortedFunc(maps.Keys(m), func(a, b [2]catalog.ShardID) int { return slices.Compare(a[:], b[:]) })
 }
 
-// fastestLead returns by how much the fastest shard is usually faster than the next one, as a
+// logFastestLead returns by how much the fastest shard is usually faster than the next one, as a
 // logarithm.
-func (r ratios) fastestLead() float64 {
+func (r ratios) logFastestLead() float64 {
 	var n, sum, squares float64
 	for _, id := range slices.Sorted(maps.Keys(r.fastestRatio)) { // sorted, because sums of floats depend on the order
 		l := math.Log(r.fastestRatio[id])

@@ -24,7 +24,7 @@ func (o Options) forecastLoad(s *catalog.Snapshot) (Forecast, error) {
 	if err != nil {
 		return f, err
 	}
-	f.Because, f.Never = p.Left, len(p.Left) > 0
+	f.BlockedBy, f.Never = p.Left, len(p.Left) > 0
 	f.Moves, f.Bytes = p.Totals.Moves, p.Totals.Bytes
 	f.Done = len(p.Steps) == 0 && !f.Never
 	f.Basis = append(f.Basis, fmt.Sprintf("the largest load of a shard is %.2f times the mean now, and %.2f times "+

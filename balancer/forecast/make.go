@@ -41,16 +41,16 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	}
 	opens := f.setRange(k, simulations, r, e.roundTime)
 	f.setReasons(s, likely, opens)
-	f.Done = likely.isIdle(s.Time()) && len(f.Because) == 0
+	f.Done = likely.neededNoWork(s.Time()) && len(f.BlockedBy) == 0
 	f.Basis = append(changed, basis{r, k, likely, s.Time(), len(diagnosis.PendingDeletions(s))}.sentences()...)
 	return f, nil
 }
 
-// maxMovesToRepeat and maxChunksToRepeat limit the size of a simulation that is repeated with other
+// maxMovesToResimulate and maxChunksToResimulate limit the size of a simulation that is repeated with other
 // models of chunk contents. In larger simulations, the differences between single chunks average out.
 const (
-	maxMovesToRepeat  = 4000
-	maxChunksToRepeat = 200_000
+	maxMovesToResimulate  = 4000
+	maxChunksToResimulate = 200_000
 )
 
 // simulations simulates the goal with several models of chunk contents, the likeliest first.
@@ -63,7 +63,7 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 	run := func(contents sim.ContentsModel, seed uint64) (simulation, error) {
 		return simulate(open, o.Goal, sim.Config{
 			Location: time.UTC, IgnoreMode: true, Contents: sim.WithEstimates(contents), Costs: r.costs,
-			Resume: true, Watch: o.Watch, Link: r.links.link, Seed: seed, Rand: newRand(seed),
+			Resume: true, OnProgress: o.OnProgress, Link: r.links.link, Seed: seed, Rand: newRand(seed),
 		})
 	}
 	first, err := run(likeliestModel(s), o.Seed)
@@ -71,7 +71,8 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 	for _, c := range diagnosis.Sharded(s) {
 		chunks += int(c.Count().Chunks)
 	}
-	if err != nil || first.moves+first.failed == 0 || first.moves > maxMovesToRepeat || chunks > maxChunksToRepeat {
+	if err != nil || first.moves+first.failed == 0 || first.moves > maxMovesToResimulate ||
+		chunks > maxChunksToResimulate {
 		return []simulation{first}, err
 	}
 	list := []simulation{first}
@@ -120,7 +121,7 @@ func normalQuantiles() (list []float64) {
 // setRange sets the range to the 90 % interval of the simulations, each varied by the uncertainty of
 // its rates. It reports false when the window never opens.
 func (f *Forecast) setRange(k balancerWindow, simulations []simulation, r rates, round time.Duration) (ok bool) {
-	if medianSimulation(simulations).isIdle(f.At) {
+	if medianSimulation(simulations).neededNoWork(f.At) {
 		return true
 	}
 	var all []time.Duration
@@ -155,21 +156,21 @@ func (f *Forecast) setRange(k balancerWindow, simulations []simulation, r rates,
 // setReasons sets the obstacles that keep the goal from being reached.
 func (f *Forecast) setReasons(s *catalog.Snapshot, c simulation, opens bool) {
 	d := diagnosis.Diagnose(s)
-	f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.SettingsUnreadable, diagnosis.ShardUnreachable)...)
+	f.BlockedBy = append(f.BlockedBy, d.FindingsWithCodes(diagnosis.SettingsUnreadable, diagnosis.ShardUnreachable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
-		if f.AssumesBalancerOn = !c.isIdle(s.Time()); f.AssumesBalancerOn {
-			f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.BalancerOff)...)
+		if f.AssumesBalancerOn = !c.neededNoWork(s.Time()); f.AssumesBalancerOn {
+			f.BlockedBy = append(f.BlockedBy, d.FindingsWithCodes(diagnosis.BalancerOff)...)
 		}
 	}
 	if !opens {
-		f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.WindowShut)...)
+		f.BlockedBy = append(f.BlockedBy, d.FindingsWithCodes(diagnosis.WindowShut)...)
 	}
-	f.Because = append(f.Because, f.stuckFindings(c)...)
-	f.Never = len(f.Because) > 0 || !opens
+	f.BlockedBy = append(f.BlockedBy, f.obstacleFindings(c)...)
+	f.Never = len(f.BlockedBy) > 0 || !opens
 }
 
-// stuckFindings returns the obstacles at the end of the simulation.
-func (f *Forecast) stuckFindings(c simulation) (list []diagnosis.Finding) {
+// obstacleFindings returns the obstacles at the end of the simulation.
+func (f *Forecast) obstacleFindings(c simulation) (list []diagnosis.Finding) {
 	switch f.Goal.Kind {
 	case plan.Drain:
 		end := c.end

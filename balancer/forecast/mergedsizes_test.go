@@ -110,7 +110,7 @@ func TestNotResumed(t *testing.T) {
 func TestWatchEndsAForecast(t *testing.T) {
 	stop := errors.New("enough")
 	s := snaptest.SnapshotOfChunks(t, 4, 400, func(int) (int, int64) { return 0, 128 * mib })
-	_, err := Make(s, Options{Watch: func(sim.Progress) error { return stop }})
+	_, err := Make(s, Options{OnProgress: func(sim.Progress) error { return stop }})
 	if !errors.Is(err, stop) {
 		t.Errorf("it ended with %v", err)
 	}

@@ -22,9 +22,9 @@ type Options struct {
 	HeatMaps []heat.Map
 	// Seed seeds the models of unknown data. Equal seeds give equal forecasts.
 	Seed uint64
-	// Watch receives the progress of simulations, and may end the forecast with an error. It may be
+	// OnProgress receives the progress of simulations, and may end the forecast with an error. It may be
 	// nil.
-	Watch sim.Watch
+	OnProgress sim.ProgressFunc
 }
 
 // check validates the options, and returns them with the selected collections. If the cluster does not

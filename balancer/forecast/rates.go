@@ -35,8 +35,8 @@ type rates struct {
 	medianTime time.Duration
 	// bytesPerSecond is the rate while a clone is copied. waiting is the part of that step that does not
 	// grow with the bytes. otherSteps is the duration of all other steps.
-	bytesPerSecond      float64
-	waiting, otherSteps time.Duration
+	bytesPerSecond             float64
+	fixedCloneTime, otherSteps time.Duration
 	// copiedTooLittle says that so little was copied that bytesPerSecond is also assumed.
 	copiedTooLittle bool
 	// failureShare is the share of failed migrations. Of all, refusedShare fail at once, and loggedFailureShare
@@ -81,7 +81,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 		copying, rest = r.compareByLink(e.moves, weights)
 	}
 	r.measureScatter(e.moves, weights, func(m pastMigration) float64 {
-		return r.waiting.Seconds() + float64(m.bytes)/r.bytesPerSecond*copying.slowdown(m.from, m.to) +
+		return r.fixedCloneTime.Seconds() + float64(m.bytes)/r.bytesPerSecond*copying.slowdown(m.from, m.to) +
 			r.otherSteps.Seconds()*rest.slowdown(m.from, m.to)
 	})
 	r.links = links{&r, copying, rest, e.tallies()}
@@ -103,14 +103,14 @@ func (r *rates) fit(
 	for i, m := range moves {
 		took = append(took, m.took)
 		w, bytes = w+weights[i], bytes+weights[i]*float64(m.bytes)
-		rest += weights[i] * (m.took - m.copied).Seconds()
-		x, y = x+weights[i]*float64(m.bytes)*slowdown(m.from, m.to), y+weights[i]*m.copied.Seconds()
+		rest += weights[i] * (m.took - m.copyTime).Seconds()
+		x, y = x+weights[i]*float64(m.bytes)*slowdown(m.from, m.to), y+weights[i]*m.copyTime.Seconds()
 	}
 	slices.Sort(took)
 	r.medianTime = took[len(took)/2]
 	waiting := 0.0
 	if fixed {
-		waiting = fitWaiting(moves, weights, slowdown)
+		waiting = fitFixedCloneTime(moves, weights, slowdown)
 	}
 	perByte := (y - waiting*w) / math.Max(1, x)
 	perByte *= x / math.Max(1, bytes) // averaged over all links
@@ -118,19 +118,20 @@ func (r *rates) fit(
 		waiting, perByte = y/w, 1.0/assumedBytesPerSecond
 	}
 	r.bytesPerSecond = 1 / math.Max(perByte, 1e-12)
-	r.waiting, r.otherSteps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
+	r.fixedCloneTime, r.otherSteps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
 	r.costs.BatchTime, r.costs.BatchBytes = 0, 0
-	r.costs.Bandwidth, r.costs.MoveOverhead = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
+	r.costs.Bandwidth, r.costs.MoveOverhead = int64(math.Max(1, r.bytesPerSecond)), r.fixedCloneTime+r.otherSteps
 }
 
-// fitWaiting returns the part of copying that does not grow with the bytes, if the amounts of bytes
-// differ enough. Times scatter in proportion to their length, so fitWaiting minimizes the squares of
+// fitFixedCloneTime returns the part of copying that does not grow with the bytes, if the amounts of bytes
+// differ enough. Times scatter in proportion to their length, so fitFixedCloneTime minimizes the squares of
 // the relative errors.
-func fitWaiting(moves []pastMigration, weights []float64, slowdown func(from, to catalog.ShardID) float64) float64 {
+func fitFixedCloneTime(moves []pastMigration, weights []float64,
+	slowdown func(from, to catalog.ShardID) float64) float64 {
 	var w, x, y, xx, xy float64
 	least := math.Inf(1)
 	for i, m := range moves {
-		size, copied := float64(m.bytes)*slowdown(m.from, m.to), math.Max(0.001, m.copied.Seconds())
+		size, copied := float64(m.bytes)*slowdown(m.from, m.to), math.Max(0.001, m.copyTime.Seconds())
 		weight := weights[i] / (copied * copied)
 		w, x, y = w+weight, x+weight*size, y+weight*copied
 		xx, xy = xx+weight*size*size, xy+weight*size*copied
@@ -177,10 +178,10 @@ func (r *rates) compareByLink(moves []pastMigration, weights []float64) (copying
 	for i, m := range moves {
 		pair := [2]catalog.ShardID{m.from, m.to}
 		if said := float64(m.bytes) / r.bytesPerSecond; said > least && !r.copiedTooLittle {
-			took := math.Max(least, (m.copied - r.waiting).Seconds())
+			took := math.Max(least, (m.copyTime - r.fixedCloneTime).Seconds())
 			copying.add(pair, ratio{took * weights[i], said * weights[i], weights[i]})
 		}
-		took := math.Max(least, (m.took - m.copied).Seconds())
+		took := math.Max(least, (m.took - m.copyTime).Seconds())
 		rest.add(pair, ratio{took * weights[i], r.otherSteps.Seconds() * weights[i], weights[i]})
 	}
 	copying.setFastestLinks()
@@ -202,7 +203,7 @@ func (r *rates) measureScatter(moves []pastMigration, weights []float64, predict
 	}
 	r.effectiveCount = all * all / saidSquares
 	r.timeStdDev = math.Sqrt(squares / all)
-	r.loadStdDev = loadSpread(spells)
+	r.loadStdDev = loadStdDevOf(spells)
 }
 
 // failureProgress returns the part of its duration after which a begun migration fails.

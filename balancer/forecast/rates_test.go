@@ -35,11 +35,11 @@ func TestSpeedsOfShards(t *testing.T) {
 			copied := wait + seconds(bytes/link*math.Exp(noise*r.NormFloat64()))
 			e.moves = append(e.moves, pastMigration{
 				at: time.Unix(1e6, 0).Add(-time.Duration(i) * time.Minute), from: shardName(from), to: shardName(to),
-				bytes: int64(bytes), copied: copied, took: copied + 100*time.Millisecond,
+				bytes: int64(bytes), copyTime: copied, took: copied + 100*time.Millisecond,
 			})
 		}
 		v := Speeds{rates: fitRates(e, sim.Costs{})}
-		most := math.Exp(v.rates.links.copying.fastestLead() / 2) // what is added where nothing says who is faster
+		most := math.Exp(v.rates.links.copying.logFastestLead() / 2) // what is added where nothing says who is faster
 		for i, x := range shown {
 			is := 1e9 / v.CopyTime(map[catalog.ShardID]int64{shardName(i): 1e9}).Seconds()
 			if off := 0.02 + 6*noise; is < x*math.Exp(-off) || is > x*most*math.Exp(off) {
@@ -55,7 +55,7 @@ func TestSlowerOfTwoShards(t *testing.T) {
 	var e evidence
 	for i := range 20 {
 		e.moves = append(e.moves, pastMigration{at: time.Unix(int64(i), 0), from: "a", to: "b", bytes: 1e7,
-			copied: 10 * time.Second, took: 10 * time.Second})
+			copyTime: 10 * time.Second, took: 10 * time.Second})
 	}
 	v := Speeds{rates: fitRates(e, sim.Costs{})}
 	for name, tt := range map[string]struct{ a, b, low, high int64 }{
@@ -90,7 +90,9 @@ func TestSumsAreRepeatable(t *testing.T) {
 		}
 	}
 	l.otherSteps.setFastestLinks()
-	sums := func() [3]float64 { return [3]float64{bytesStdDevOf(moves), loadSpread(periods), c.unmeasuredShare(l)} }
+	sums := func() [3]float64 {
+		return [3]float64{bytesStdDevOf(moves), loadStdDevOf(periods), c.unmeasuredShare(l)}
+	}
 	first := sums()
 	for range 100 {
 		if again := sums(); again != first {

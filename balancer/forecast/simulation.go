@@ -14,8 +14,8 @@ import (
 
 // simulation is the outcome of a simulation that ignores balancer windows.
 type simulation struct {
-	// work holds the periods in which chunks moved, sorted and without overlaps.
-	work []span
+	// movePeriods holds the periods in which chunks moved, sorted and without overlaps.
+	movePeriods []period
 	// doneAt is when the goal was reached, or when the last step towards it ended.
 	doneAt     time.Time
 	reached    bool
@@ -28,12 +28,12 @@ type simulation struct {
 	linkTimes map[[2]catalog.ShardID]time.Duration
 }
 
-// isIdle reports whether the goal needed no work.
-func (c simulation) isIdle(start time.Time) bool { return c.moves == 0 && !c.doneAt.After(start) }
+// neededNoWork reports whether the goal needed no work.
+func (c simulation) neededNoWork(start time.Time) bool { return c.moves == 0 && !c.doneAt.After(start) }
 
 // workingTime returns how long chunks moved.
 func (c simulation) workingTime() (sum time.Duration) {
-	for _, s := range c.work {
+	for _, s := range c.movePeriods {
 		if !s.began.After(c.doneAt) {
 			sum += s.ended.Sub(s.began)
 		}
@@ -44,7 +44,7 @@ func (c simulation) workingTime() (sum time.Duration) {
 // longestGap returns the longest time without moves before the simulation was done.
 func (c simulation) longestGap(start time.Time) (longest time.Duration) {
 	last := start
-	for _, s := range c.work {
+	for _, s := range c.movePeriods {
 		if s.began.After(c.doneAt) {
 			break
 		}
@@ -66,8 +66,8 @@ func (c simulation) unmeasuredShare(l links) float64 {
 	return unused / math.Max(1, all)
 }
 
-// span is a period in which chunks moved.
-type span struct{ began, ended time.Time }
+// period is a period in which chunks moved.
+type period struct{ began, ended time.Time }
 
 // maxSimulated limits the simulated time, and maxIdle the simulated time without progress.
 const (
@@ -106,7 +106,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, 
 		c.chunksLeft = r.ChunkCount(goal.Shard, goal.Namespaces...)
 	}
 	c.end = r.Snapshot()
-	c.joinSpans()
+	c.joinPeriods()
 	return c, nil
 }
 
@@ -115,10 +115,10 @@ func (c *simulation) addEvent(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	switch e.Kind {
 	case sim.MoveFailed:
 		c.failed++
-		c.work = append(c.work, span{e.Began, e.Ended})
+		c.movePeriods = append(c.movePeriods, period{e.Began, e.Ended})
 		return false
 	case sim.Moved, sim.Merged, sim.Defragmented:
-		c.work = append(c.work, span{e.Began, e.Ended})
+		c.movePeriods = append(c.movePeriods, period{e.Began, e.Ended})
 	}
 	if e.Kind == sim.Moved {
 		c.linkTimes[[2]catalog.ShardID{e.From, e.To}] += e.Ended.Sub(e.Began)
@@ -156,13 +156,13 @@ func servesGoal(goal plan.Goal, e sim.Event) bool {
 	return e.Kind == sim.Moved || e.Kind == sim.Defragmented
 }
 
-// joinSpans joins overlapping spans.
-func (c *simulation) joinSpans() {
-	slices.SortFunc(c.work, func(a, b span) int {
+// joinPeriods joins overlapping spans.
+func (c *simulation) joinPeriods() {
+	slices.SortFunc(c.movePeriods, func(a, b period) int {
 		return cmp.Or(a.began.Compare(b.began), a.ended.Compare(b.ended))
 	})
-	joined := c.work[:0]
-	for _, s := range c.work {
+	joined := c.movePeriods[:0]
+	for _, s := range c.movePeriods {
 		if n := len(joined); n > 0 && !s.began.After(joined[n-1].ended) {
 			if s.ended.After(joined[n-1].ended) {
 				joined[n-1].ended = s.ended
@@ -171,7 +171,7 @@ func (c *simulation) joinSpans() {
 		}
 		joined = append(joined, s)
 	}
-	c.work = joined
+	c.movePeriods = joined
 }
 
 // balancerWindow says when the balancer works.
@@ -189,7 +189,7 @@ type balancerWindow struct {
 func (k balancerWindow) duration(c simulation, start time.Time, in *time.Location,
 	factor float64) (time.Duration, bool) {
 	at, last := start, start
-	for _, s := range c.work {
+	for _, s := range c.movePeriods {
 		if s.began.After(c.doneAt) {
 			break
 		}

@@ -38,7 +38,7 @@ func (v Speeds) MoveTime(from, to catalog.ShardID, bytes int64) time.Duration {
 // CopyTime returns the time in which shards copy concurrently, each its number of bytes: that of the slowest
 // shard, at the speed of its fastest link. If that link is also the fastest link of the shard at its other end,
 // one of the two shards is faster than the link, but the measurements tell neither which one nor by how much:
-// both are assumed to be equally likely, with the usual lead of the fastest shard (fastestLead).
+// both are assumed to be equally likely, with the usual lead of the fastest shard (logFastestLead).
 func (v Speeds) CopyTime(bytes map[catalog.ShardID]int64) time.Duration {
 	copying := v.rates.links.copying
 	longest := 0.0
@@ -49,7 +49,7 @@ func (v Speeds) CopyTime(bytes map[catalog.ShardID]int64) time.Duration {
 		}
 		took := float64(n) * slower / v.rates.bytesPerSecond
 		if peer := copying.fastestPeer[id]; copying.fastestPeer[peer] == id {
-			lead, others := math.Exp(copying.fastestLead()), float64(bytes[peer])*slower/v.rates.bytesPerSecond
+			lead, others := math.Exp(copying.logFastestLead()), float64(bytes[peer])*slower/v.rates.bytesPerSecond
 			took = (math.Max(took/lead, others) + math.Max(took, others/lead)) / 2
 		}
 		longest = math.Max(longest, took)
@@ -57,10 +57,10 @@ func (v Speeds) CopyTime(bytes map[catalog.ShardID]int64) time.Duration {
 	return seconds(longest)
 }
 
-// Range returns the interval that contains nine in ten times with the expectation likely, for so many
+// TimeRange returns the interval that contains nine in ten times with the expectation likely, for so many
 // bytes. unused is the share of the time on links that were never used. other is the standard deviation
 // of the logarithm that does not come from rates.
-func (v Speeds) Range(likely time.Duration, bytes int64, unused, other float64) (low, high time.Duration) {
+func (v Speeds) TimeRange(likely time.Duration, bytes int64, unused, other float64) (low, high time.Duration) {
 	const nineInTen = 1.645 // standard deviations
 	f := math.Exp(nineInTen * math.Hypot(v.rates.logStdDev(likely, bytes, unused), other))
 	return seconds(likely.Seconds() / f), seconds(likely.Seconds() * f)
@@ -84,7 +84,7 @@ func (v Speeds) StepsTime(steps []plan.Step, other float64) (low, likely, high t
 			rest += v.rates.costs.Merge * time.Duration(len(s.Points))
 		}
 	}
-	low, high = v.Range(moving, bytes, unused/max(1, moving.Seconds()), other)
+	low, high = v.TimeRange(moving, bytes, unused/max(1, moving.Seconds()), other)
 	return low + rest, moving + rest, high + rest
 }
 

@@ -21,14 +21,15 @@ func (f Forecast) Headline() string {
 	case f.Done:
 		return f.goalText() + ": nothing to do"
 	case !f.Never:
-		return fmt.Sprintf("%s in %s: done by %s%s", f.goalText(), f.Range(), humanize.Time(f.Latest()), f.windowProviso())
+		return fmt.Sprintf("%s in %s: done by %s%s", f.goalText(), f.RangeText(), humanize.Time(f.Latest()),
+			f.windowProviso())
 	}
 	text := f.missedText() + " as things stand"
 	if f.StuckChunks > 0 {
 		text += fmt.Sprintf(", %s would stay", humanize.Count(f.StuckChunks, "chunk"))
 	}
-	if len(f.Because) > 0 {
-		text += ": " + f.Because[0].Sentence
+	if len(f.BlockedBy) > 0 {
+		text += ": " + f.BlockedBy[0].Sentence
 	} else {
 		text += ": the balancer's window never opens"
 	}
@@ -36,13 +37,13 @@ func (f Forecast) Headline() string {
 	case f.High == 0:
 		return text
 	case f.AssumesBalancerOn:
-		return fmt.Sprintf("%s; if it were on, %s", text, f.Range())
+		return fmt.Sprintf("%s; if it were on, %s", text, f.RangeText())
 	}
-	return fmt.Sprintf("%s; what it can move takes %s", text, f.Range())
+	return fmt.Sprintf("%s; what it can move takes %s", text, f.RangeText())
 }
 
-// Range returns the range in words: 3h20m to 5h, likely 4h.
-func (f Forecast) Range() string {
+// RangeText returns the range in words: 3h20m to 5h, likely 4h.
+func (f Forecast) RangeText() string {
 	low, likely, high := DurationText(f.Low), DurationText(f.Likely), DurationText(f.High)
 	if low == high {
 		return "about " + likely
@@ -136,7 +137,7 @@ func (f Forecast) MarshalJSON() ([]byte, error) {
 		f.HasWindow,
 		append(
 			[]diagnosis.Finding{},
-			f.Because...),
+			f.BlockedBy...),
 		len(f.StuckObstacles()) > 0,
 		append([]diagnosis.Finding{}, f.Obstacles()...),
 		append([]string{}, f.Basis...),

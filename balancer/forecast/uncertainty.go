@@ -20,9 +20,9 @@ const (
 	unusedLinkStdDev = 0.35
 )
 
-// loadSpread returns the standard deviation of the logarithm of the ratio of measured to expected times
+// loadStdDevOf returns the standard deviation of the logarithm of the ratio of measured to expected times
 // by period.
-func loadSpread(periods map[int64]ratio) float64 {
+func loadStdDevOf(periods map[int64]ratio) float64 {
 	const doubt = 3
 	n, squares := 0.0, doubt*assumedLoadStdDev*assumedLoadStdDev
 	var sum, weight float64

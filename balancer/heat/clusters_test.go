@@ -22,10 +22,10 @@ func kinds() []workload.Spec {
 	mix := workload.Mix{Reads: 60, Updates: 40}
 	return []workload.Spec{
 		{Rate: 20_000, KeyDistribution: "zipf 0.8", Mix: mix},
-		{Rate: 20_000, KeyDistribution: "zipf 0.9", Mix: mix, Scatter: 0.05},
+		{Rate: 20_000, KeyDistribution: "zipf 0.9", Mix: mix, ScatterShare: 0.05},
 		{Rate: 5_000, KeyDistribution: "hot 5% 80%", Mix: mix},
 		{Rate: 5_000, KeyDistribution: "hot 10% 70%", Mix: mix, HotRangeDrift: "daily"},
-		{Rate: 8_000, KeyDistribution: "hot 20% 60%", Mix: mix, Wave: "daily"},
+		{Rate: 8_000, KeyDistribution: "hot 20% 60%", Mix: mix, RateCycle: "daily"},
 		{Rate: 8_000, KeyDistribution: "uniform", Mix: workload.Mix{Reads: 60, Updates: 20, Inserts: 20}},
 	}
 }
@@ -78,7 +78,7 @@ func (w *world) least() float64 {
 	for _, n := range shards {
 		sum += n
 	}
-	hottest := w.load.HottestShare() * w.load.RateAt(w.now) * (1 - w.load.Scatter*0.6)
+	hottest := w.load.HottestShare() * w.load.RateAt(w.now) * (1 - w.load.ScatterShare*0.6)
 	return (scattered + hottest) / (sum / float64(len(w.shards)))
 }
 
@@ -114,10 +114,10 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 			t.Fatalf("%d: %d hot keys for one of %.0f %% on %d shards", i, len(m.HotKeys), hot*100, shards)
 		}
 		d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{LoadKind: heat.ByMixed})
-		if !slices.ContainsFunc(d.Stuck, func(s heat.StuckShard) bool {
+		if !slices.ContainsFunc(d.Overloaded, func(s heat.OverloadedShard) bool {
 			return s.Why == heat.ObstacleHotKey && s.Key.Equal(m.HotKeys[0].Key)
 		}) {
-			t.Errorf("%d: %v stuck of a key with %.2f of a shard's mean", i, d.Stuck, m.HotKeys[0].ShardShare)
+			t.Errorf("%d: %v stuck of a key with %.2f of a shard's mean", i, d.Overloaded, m.HotKeys[0].LoadOfMean)
 		}
 		for _, s := range d.Steps {
 			if hot := m.HotKeys[0].Key; s.Point.IsZero() && !hot.Less(s.Min) && hot.Less(s.Max) {
@@ -142,8 +142,8 @@ func TestMonotonicKey(t *testing.T) {
 		t.Fatalf("monotonic: %+v of 1900 inserts a second", m.Monotonic)
 	}
 	d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{LoadKind: heat.ByWrites})
-	if len(d.Stuck) != 1 || d.Stuck[0].Why != heat.ObstacleMonotonic || len(d.Steps) != 0 {
-		t.Errorf("%d steps, %+v", len(d.Steps), d.Stuck)
+	if len(d.Overloaded) != 1 || d.Overloaded[0].Why != heat.ObstacleMonotonic || len(d.Steps) != 0 {
+		t.Errorf("%d steps, %+v", len(d.Steps), d.Overloaded)
 	}
 	w = newWorld(t, 1, 4, 4, bson.D{{Key: "k", Value: "hashed"}}, spec)
 	if m = w.sampled(2 * time.Minute); m.Monotonic != nil {

@@ -72,8 +72,8 @@ const (
 	ObstacleNoChunk   Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
-// StuckShard is a shard that stays overloaded.
-type StuckShard struct {
+// OverloadedShard is a shard that stays overloaded.
+type OverloadedShard struct {
 	Shard     catalog.ShardID
 	Namespace string
 	Why       Obstacle
@@ -85,11 +85,11 @@ type StuckShard struct {
 
 // Decision holds the steps that even out the load.
 type Decision struct {
-	Steps []Step
-	Stuck []StuckShard
-	// Before and After are the largest load of a shard as a multiple of the mean, before and after the
+	Steps      []Step
+	Overloaded []OverloadedShard
+	// MaxLoadRatioBefore and After are the largest load of a shard as a multiple of the mean, before and after the
 	// steps.
-	Before, After float64
+	MaxLoadRatioBefore, MaxLoadRatioAfter float64
 }
 
 // Moves returns the number of moves among the steps.
@@ -112,10 +112,10 @@ func Decide(colls []Collection, places []Recipient, o Options) Decision {
 	}
 	d := newDecider(colls, places, o)
 	out := &d.decision
-	out.Before = d.maxLoadRatio()
+	out.MaxLoadRatioBefore = d.maxLoadRatio()
 	for d.addStep() {
 	}
-	out.After = d.maxLoadRatio()
+	out.MaxLoadRatioAfter = d.maxLoadRatio()
 	return *out
 }
 
@@ -255,7 +255,7 @@ func (d *decider) addStep() bool {
 		return false
 	}
 	if donor.unmovableLoad() >= maxUnmovableShare*donor.load { // the rest of its load is not worth a move
-		d.markStuck(donor, d.obstacle(donor))
+		d.excludeDonor(donor, d.obstacle(donor))
 		return true
 	}
 	p, to, split := d.chooseMove(donor)
@@ -266,7 +266,7 @@ func (d *decider) addStep() bool {
 		d.addMove(p, donor, to)
 	case d.exchange(donor):
 	default:
-		d.markStuck(donor, d.obstacle(donor))
+		d.excludeDonor(donor, d.obstacle(donor))
 	}
 	return true
 }
@@ -306,18 +306,18 @@ func (d *decider) chooseDonor() (most *shardState) {
 	return most
 }
 
-// markStuck excludes a shard from further steps. Its load still counts for the mean.
-func (d *decider) markStuck(s *shardState, why StuckShard) {
+// excludeDonor excludes a shard from further steps. Its load still counts for the mean.
+func (d *decider) excludeDonor(s *shardState, why OverloadedShard) {
 	why.Shard, why.LoadOfMean = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
-		d.decision.Stuck = append(d.decision.Stuck, why)
+		d.decision.Overloaded = append(d.decision.Overloaded, why)
 	}
 	s.done = true
 }
 
 // obstacle returns what keeps a shard from donating chunks.
-func (d *decider) obstacle(s *shardState) StuckShard {
-	why := StuckShard{Why: ObstacleNoChunk}
+func (d *decider) obstacle(s *shardState) OverloadedShard {
+	why := OverloadedShard{Why: ObstacleNoChunk}
 	if s.unplaced >= s.load-d.mean {
 		why.Why = ObstacleUnsampled
 	}

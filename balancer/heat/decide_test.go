@@ -39,8 +39,8 @@ func TestChunksChangePlaces(t *testing.T) {
 		places := []heat.Recipient{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
 			{Shard: "s2", CanReceive: true, MaxBytes: -1}}
 		d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{LoadKind: heat.ByReads})
-		if d.After > 1.05 || len(d.Stuck) > 0 || d.Moves() < 2 {
-			t.Errorf("%s: %.2f after %d moves, stuck %v", name, d.After, d.Moves(), d.Stuck)
+		if d.MaxLoadRatioAfter > 1.05 || len(d.Overloaded) > 0 || d.Moves() < 2 {
+			t.Errorf("%s: %.2f after %d moves, stuck %v", name, d.MaxLoadRatioAfter, d.Moves(), d.Overloaded)
 		}
 		moved := map[string]bool{}
 		for _, s := range d.Steps {
@@ -65,7 +65,7 @@ func TestMeanOfRecipients(t *testing.T) {
 	m.Chunks[0].Keys, m.HotKeys = nil, []heat.HotKey{{Key: m.Chunks[0].Min, Load: heat.Load{Reads: 90}}}
 	places := []heat.Recipient{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1}, {Shard: "s2"}}
 	d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{LoadKind: heat.ByReads})
-	if len(d.Stuck) != 1 || d.Before != 1.5 || d.After != d.Stuck[0].LoadOfMean {
+	if len(d.Overloaded) != 1 || d.MaxLoadRatioBefore != 1.5 || d.MaxLoadRatioAfter != d.Overloaded[0].LoadOfMean {
 		t.Errorf("%+v", d)
 	}
 }
@@ -89,8 +89,8 @@ func TestVolumesLimitMoves(t *testing.T) {
 		volumes := catalog.NewVolumes(snapshot(used), 0.9)
 		room := volumes.FreeBytes("s1")
 		d := heat.Decide(colls, places, heat.Options{LoadKind: heat.ByReads, Volumes: volumes})
-		if d.Moves() != moves || (moves == 0) != (len(d.Stuck) == 1 && d.Stuck[0].Why == heat.ObstacleNoChunk) {
-			t.Errorf("%d MB used: %d moves, stuck %v", used>>20, d.Moves(), d.Stuck)
+		if d.Moves() != moves || (moves == 0) != (len(d.Overloaded) == 1 && d.Overloaded[0].Why == heat.ObstacleNoChunk) {
+			t.Errorf("%d MB used: %d moves, stuck %v", used>>20, d.Moves(), d.Overloaded)
 		}
 		if volumes.FreeBytes("s1") != room {
 			t.Error("the caller's volumes changed")

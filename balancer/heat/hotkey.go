@@ -15,15 +15,15 @@ type HotKey struct {
 	Shard   catalog.ShardID
 	Load    Load
 	Samples int
-	// ShardShare is the load of the key as a part of the average load of a shard.
-	ShardShare float64
+	// LoadOfMean is the load of the key as a part of the average load of a shard.
+	LoadOfMean float64
 }
 
 // The minimums for a hot key.
 const (
 	minHotKeySamples    = 20
 	minHotKeyChunkShare = 0.5
-	minHotKeyShardShare = 0.25
+	minHotKeyLoadOfMean = 0.25
 )
 
 func (m *Map) findHotKeys() {
@@ -35,20 +35,20 @@ func (m *Map) findHotKeys() {
 			}
 			sure, _ := poissonInterval(float64(k.Samples))
 			share, least := k.Load.Total()/mean, sure/float64(k.Samples)
-			most := k.Load.Total() >= minHotKeyChunkShare*c.Load.Total() && share*least >= minHotKeyShardShare
+			most := k.Load.Total() >= minHotKeyChunkShare*c.Load.Total() && share*least >= minHotKeyLoadOfMean
 			if most || share*least >= 1 {
 				m.HotKeys = append(m.HotKeys, HotKey{k.Key, i, c.Shard, k.Load, k.Samples, share})
 			}
 		}
 	}
-	slices.SortFunc(m.HotKeys, func(a, b HotKey) int { return cmp.Compare(b.ShardShare, a.ShardShare) })
+	slices.SortFunc(m.HotKeys, func(a, b HotKey) int { return cmp.Compare(b.LoadOfMean, a.LoadOfMean) })
 }
 
 // Monotonic says that new documents are inserted at one end of the key range.
 type Monotonic struct {
 	AtMax            bool // otherwise at MinKey
 	Shard            catalog.ShardID
-	Share            float64 // of new documents
+	InsertShare      float64 // of new documents
 	InsertsPerSecond float64
 }
 
@@ -76,7 +76,7 @@ func (m *Map) findMonotonic(in Input) {
 	if share < minMonotonicShare {
 		return
 	}
-	is := Monotonic{AtMax: last >= first, Share: share, Shard: m.Chunks[0].Shard}
+	is := Monotonic{AtMax: last >= first, InsertShare: share, Shard: m.Chunks[0].Shard}
 	if is.AtMax {
 		is.Shard = m.Chunks[len(m.Chunks)-1].Shard
 	}

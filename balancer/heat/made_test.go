@@ -169,7 +169,7 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 // balance evens out, round by round, as a run does. The largest load is that right after the
 // moves of the last round. Where the hot keys move on there are three rounds in quick succession:
 // what they reach later was cold when somebody looked, and what was moved stays for the cool-down.
-func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.StuckShard) {
+func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.OverloadedShard) {
 	rounds, apart := 8, 10*time.Minute
 	if w.load.HotRangeDrift != "" {
 		rounds, apart = 3, 2*time.Minute
@@ -183,7 +183,7 @@ func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stu
 				at, is := w.moved[lower.String()]
 				return is && w.now.Sub(at) < coolDown
 			}}}, w.places, heat.Options{LoadKind: heat.ByMixed})
-		stuck = d.Stuck
+		stuck = d.Overloaded
 		if len(d.Steps) == 0 {
 			break
 		}

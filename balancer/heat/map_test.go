@@ -122,7 +122,7 @@ func TestHotChunkIsSplitAtTheMedianOfItsLoad(t *testing.T) {
 	d := heat.Decide([]heat.Collection{{Map: &m}}, []heat.Recipient{{Shard: "a", CanReceive: true, MaxBytes: -1},
 		{Shard: "b", CanReceive: true, MaxBytes: -1}}, heat.Options{})
 	// 150 of load: 75 of them below 37.5.
-	if len(d.Steps) != 2 || d.Moves() != 1 || !slicesHave(d.Steps[0].Point.String(), "[37]", "[38]") || d.After > 1.02 {
+	if len(d.Steps) != 2 || d.Moves() != 1 || !slicesHave(d.Steps[0].Point.String(), "[37]", "[38]") || d.MaxLoadRatioAfter > 1.02 {
 		t.Errorf("%+v", d)
 	}
 	for _, c := range []struct {

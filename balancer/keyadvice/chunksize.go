@@ -152,7 +152,7 @@ func (f Facts) limitByDocuments(b *bounds) {
 	if len(n.perValue) == 0 || n.perValue[0] < 2 || j.isUnique(f.Current) {
 		return
 	}
-	value := certainCount(n.perValue[0]) / float64(n.total) * float64(f.expectedBytes())
+	value := countLowerBound(n.perValue[0]) / float64(n.total) * float64(f.expectedBytes())
 	switch needs := mib(value); {
 	case needs > maxMB:
 		b.reasons = append(b.reasons, fmt.Sprintf("the most common value of %s has %s or more, which no chunk size holds: "+

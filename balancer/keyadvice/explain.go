@@ -56,15 +56,15 @@ type scoreFactor struct {
 	text   string
 }
 
-// sameRatio is the ratio from which two factors count as equal.
-const sameRatio = 0.98
+// equalFactorRatio is the ratio from which two factors count as equal.
+const equalFactorRatio = 0.98
 
 // disadvantage names what a key lacks in comparison with another key.
 func (c Candidate) disadvantage(best Candidate) string {
 	if c.Impossible != "" || len(c.BlockingIndexes) > 0 || !c.fitsZones {
 		return c.Drawback
 	}
-	least, text := sameRatio, ""
+	least, text := equalFactorRatio, ""
 	for i, p := range c.scoreFactors {
 		if ratio := p.factor / best.scoreFactors[i].factor; ratio < least {
 			least, text = ratio, p.text
@@ -145,21 +145,21 @@ func (j *judge) queriesText(c Candidate) string {
 		from = fmt.Sprintf("of the %s sampled", humanize.Count(d.Queries, "query"))
 	}
 	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from,
-		humanize.Percent(c.Single), humanize.Percent(c.Several),
-		humanize.Percent(c.Every))
-	if c.Key.hasHashed() && c.Every > 0 && len(c.Key) == 1 {
+		humanize.Percent(c.SingleShardShare), humanize.Percent(c.MultiShardShare),
+		humanize.Percent(c.ScatterGatherShare))
+	if c.Key.hasHashed() && c.ScatterGatherShare > 0 && len(c.Key) == 1 {
 		text += "; hashes keep no order, so ranges are asked of all"
 	}
 	return text
 }
 
-// maxValueText is how much of a value is shown.
-const maxValueText = 60
+// maxValueRunes is how much of a value is shown.
+const maxValueRunes = 60
 
 func documentText(doc bson.Raw) string {
 	text := humanize.Literal(doc)
-	if r := []rune(text); len(r) > maxValueText {
-		return string(r[:maxValueText]) + "…"
+	if r := []rune(text); len(r) > maxValueRunes {
+		return string(r[:maxValueRunes]) + "…"
 	}
 	return text
 }

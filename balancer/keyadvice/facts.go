@@ -96,9 +96,9 @@ type CommonValue struct {
 // several, and to every shard. RangesPercent is the percentage of the key ranges that a query to several
 // shards reaches.
 type Distribution struct {
-	Queries                int64
-	Single, Several, Every float64 // shares of the queries
-	RangesPercent          float64
+	Queries                                               int64
+	SingleShardShare, MultiShardShare, ScatterGatherShare float64 // shares of the queries
+	RangesPercent                                         float64
 	// KeyUpdateShare is the share of writes that change the shard key of a document.
 	KeyUpdateShare float64
 }

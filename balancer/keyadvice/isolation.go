@@ -66,7 +66,8 @@ func (j *judge) isolation(k ShardKey) (mean, single, several, every float64) {
 	if d := j.facts.Measurements[k.String()].QueryDistribution; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		shards := float64(j.facts.shards())
 		part := j.partialScore(max(1, min(shards*d.RangesPercent/100, shards)))
-		return d.Single*oneShardScore + d.Several*part, d.Single, d.Several, d.Every
+		return d.SingleShardShare*oneShardScore + d.MultiShardShare*part, d.SingleShardShare, d.MultiShardShare,
+			d.ScatterGatherShare
 	}
 	var sum float64
 	for _, q := range j.queries {
@@ -108,7 +109,7 @@ func (j *judge) queryScore(q Query, k ShardKey) float64 {
 	case n == 0:
 		return 0
 	}
-	chunks := j.table.counts(k[:n].Names()).typicalShare() * float64(j.facts.ratedBytes()) / float64(j.facts.ChunkBytes)
+	chunks := j.table.counts(k[:n].Names()).expectedShare() * float64(j.facts.ratedBytes()) / float64(j.facts.ChunkBytes)
 	to := j.partialScore(max(1, min(chunks, float64(j.facts.shards()))))
 	if ranged {
 		to += (someShardsScore - to) * rangeRecovery

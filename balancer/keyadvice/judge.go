@@ -77,10 +77,10 @@ type Candidate struct {
 	Correlation  *float64 `json:"correlation,omitempty"`
 	// InsertShards is the average number of shards that inserts reach at a time.
 	InsertShards float64 `json:"insertShards"`
-	// Single, Several and Every are the shares of queries that go to one shard, to several, and to all.
-	Single  float64 `json:"toOneShard"`
-	Several float64 `json:"toSeveral"`
-	Every   float64 `json:"toAll"`
+	// SingleShardShare, Several and Every are the shares of queries that go to one shard, to several, and to all.
+	SingleShardShare   float64 `json:"toOneShard"`
+	MultiShardShare    float64 `json:"toSeveral"`
+	ScatterGatherShare float64 `json:"toAll"`
 	// KeyUpdateShare is the share of writes that change a document's shard key.
 	KeyUpdateShare float64 `json:"keyUpdates,omitempty"`
 	// BlockingIndexes are the unique indexes that forbid the key. Impossible is the reason why no collection
@@ -108,7 +108,7 @@ func (j *judge) judge(k ShardKey) Candidate {
 	j.rateValues(&c)
 	j.rateGrowth(&c)
 	mean, single, several, every := j.isolation(k)
-	c.Single, c.Several, c.Every = single, several, every
+	c.SingleShardShare, c.MultiShardShare, c.ScatterGatherShare = single, several, every
 	if math.IsNaN(mean) {
 		mean, c.queriesKnown = 0.5, false
 	}
@@ -193,7 +193,7 @@ func (j *judge) rateValues(c *Candidate) {
 		c.MostCommonShare, c.JumboShare = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
 	}
 	documents := float64(c.Documents)
-	certain := math.Max(certainCount(int64(c.MostCommonShare*documents+0.5))/math.Max(1, documents), 1e-12)
+	certain := math.Max(countLowerBound(int64(c.MostCommonShare*documents+0.5))/math.Max(1, documents), 1e-12)
 	room := max(0, min(math.Log10(math.Max(1, limit/certain))/ampleRoomLog10, 1))
 	c.spreadFactor = (1 - jumboPenalty*c.JumboShare) * (fullChunkFactor + (1-fullChunkFactor)*room)
 	if even := 1 / float64(j.facts.shards()); c.MostCommonShare > even {
@@ -207,7 +207,7 @@ func (j *judge) serverStats(k ShardKey) Measurement {
 	if m := j.facts.Measurements[k.String()]; m.Docs > 0 {
 		return m
 	}
-	return j.facts.Measurements[plainKey(k.Names()...).String()]
+	return j.facts.Measurements[rangedKey(k.Names()...).String()]
 }
 
 // rateGrowth rates how many shards inserts reach. If a field of the key grows with time, all new
@@ -235,7 +235,7 @@ func (j *judge) rateGrowth(c *Candidate) {
 // the same values in the fields of prefix.
 func (j *judge) arrivalCorrelation(prefix ShardKey, field Field) float64 {
 	if len(prefix) == 0 {
-		m := j.facts.Measurements[plainKey(field.Name).String()]
+		m := j.facts.Measurements[rangedKey(field.Name).String()]
 		if m.Docs > 0 && !math.IsNaN(m.Correlation) &&
 			(counts{perValue: []int64{mostCommonCount(m)}, total: m.Docs}).largestShare() < maxTiedShare {
 			return m.Correlation

@@ -41,8 +41,8 @@ func ParseShardKey(doc bson.Raw) (ShardKey, error) {
 	return k, nil
 }
 
-// plainKey returns a key of the fields, without a hashed field.
-func plainKey(names ...string) ShardKey {
+// rangedKey returns a key of the fields, without a hashed field.
+func rangedKey(names ...string) ShardKey {
 	k := make(ShardKey, len(names))
 	for i, name := range names {
 		k[i].Name = name
@@ -62,13 +62,13 @@ func (k ShardKey) Doc() bson.D {
 	return doc
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_$][\w$]*$`)
+var unquotedName = regexp.MustCompile(`^[A-Za-z_$][\w$]*$`)
 
 // String returns the literal of the key in the shell.
 func (k ShardKey) String() string {
 	parts := make([]string, len(k))
 	for i, p := range k {
-		if parts[i] = p.Name; !plainName.MatchString(p.Name) {
+		if parts[i] = p.Name; !unquotedName.MatchString(p.Name) {
 			parts[i] = humanize.TextLiteral(p.Name)
 		}
 		if parts[i] += ": 1"; p.Hashed {

@@ -37,7 +37,7 @@ func (p *proposer) keys() []ShardKey {
 	if len(p.facts.Current) > 0 {
 		p.add(p.facts.Current)
 	}
-	zone := plainKey(p.facts.ZoneFields...)
+	zone := rangedKey(p.facts.ZoneFields...)
 	for _, base := range p.bases() {
 		for _, k := range p.variants(base) {
 			p.add(k)
@@ -79,22 +79,22 @@ func (p *proposer) bases() (list []ShardKey) {
 	for _, x := range p.facts.Indexes {
 		names := x.ShardKeyFields()
 		for n := range min(len(names), maxKeyFields) {
-			put(plainKey(names[:n+1]...))
+			put(rangedKey(names[:n+1]...))
 		}
 	}
 	for _, q := range p.facts.Queries {
 		for _, name := range q.Equal {
-			put(plainKey(name))
-			put(plainKey(name).withFields(plainKey(q.Equal...)...).withFields(plainKey(q.Range...)...))
-			put(plainKey(name).withFields(plainKey(q.Range...)...))
+			put(rangedKey(name))
+			put(rangedKey(name).withFields(rangedKey(q.Equal...)...).withFields(rangedKey(q.Range...)...))
+			put(rangedKey(name).withFields(rangedKey(q.Range...)...))
 		}
 		for _, name := range q.Range {
-			put(plainKey(name))
+			put(rangedKey(name))
 		}
 	}
-	put(plainKey("_id"))
+	put(rangedKey("_id"))
 	for _, name := range p.suffixes() {
-		put(plainKey(name))
+		put(rangedKey(name))
 	}
 	return list
 }

@@ -65,8 +65,8 @@ func (q *Query) addComparison(name string, v bson.RawValue) {
 	}
 }
 
-// Merge merges queries of the same kind. The most frequent kinds come first.
-func Merge(list []Query) []Query {
+// MergeQueries merges queries of the same kind. The most frequent kinds come first.
+func MergeQueries(list []Query) []Query {
 	var kinds []Query
 	for _, q := range list {
 		i := slices.IndexFunc(kinds, func(o Query) bool {

@@ -14,10 +14,10 @@ import (
 
 // sampleTable holds the values of a sample by field, in encodings that compare like keys.
 type sampleTable struct {
-	docs, arrival                 []bson.Raw
+	docs, arrivalDocs             []bson.Raw
 	randomColumns, arrivalColumns map[string]column
-	counted                       map[string]counts
-	correlated                    map[string]float64
+	countsCache                   map[string]counts
+	correlationCache              map[string]float64
 }
 
 // column holds the values of a field in documents.
@@ -29,9 +29,9 @@ type column struct {
 }
 
 func newTable(s Sample) *sampleTable {
-	return &sampleTable{docs: s.Docs, arrival: s.Arrival, randomColumns: map[string]column{},
+	return &sampleTable{docs: s.Docs, arrivalDocs: s.Arrival, randomColumns: map[string]column{},
 		arrivalColumns: map[string]column{},
-		counted:        map[string]counts{}, correlated: map[string]float64{}}
+		countsCache:    map[string]counts{}, correlationCache: map[string]float64{}}
 }
 
 // column returns the values of a field in the randomly drawn documents.
@@ -42,7 +42,7 @@ func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 		return c
 	}
 	var c column
-	raw, _ := bson.Marshal(plainKey(name).Doc()) // names and numbers can always be marshalled
+	raw, _ := bson.Marshal(rangedKey(name).Doc()) // names and numbers can always be marshalled
 	if p, err := catalog.ParseKeyPattern(raw); err == nil {
 		nothing, _ := p.DocumentKey(bson.Raw{5, 0, 0, 0, 0}) // an empty document has no array
 		null := string(nothing.Bytes())
@@ -93,7 +93,7 @@ type counts struct {
 
 func (t *sampleTable) counts(names []string) counts {
 	id := strings.Join(names, "\x00")
-	if c, ok := t.counted[id]; ok {
+	if c, ok := t.countsCache[id]; ok {
 		return c
 	}
 	c := counts{total: int64(len(t.docs))}
@@ -112,7 +112,7 @@ func (t *sampleTable) counts(names []string) counts {
 		c.mostCommonDoc = firsts[most]
 	}
 	slices.SortFunc(c.perValue, func(a, b int64) int { return int(b - a) })
-	t.counted[id] = c
+	t.countsCache[id] = c
 	return c
 }
 
@@ -124,8 +124,8 @@ func (c counts) largestShare() float64 {
 	return float64(c.perValue[0]) / float64(c.total)
 }
 
-// typicalShare returns the expected share of the documents with the same value as a random document.
-func (c counts) typicalShare() (sum float64) {
+// expectedShare returns the expected share of the documents with the same value as a random document.
+func (c counts) expectedShare() (sum float64) {
 	for _, n := range c.perValue {
 		share := float64(n) / float64(c.total)
 		sum += share * share
@@ -133,14 +133,14 @@ func (c counts) typicalShare() (sum float64) {
 	return sum
 }
 
-// certainCount returns the number of documents that n sampled documents represent with some certainty.
+// countLowerBound returns the number of documents that n sampled documents represent with some certainty.
 // It subtracts two standard deviations, so that a few duplicates by chance have no effect.
-func certainCount(n int64) float64 { return math.Max(0, float64(n)-2*math.Sqrt(float64(n))) }
+func countLowerBound(n int64) float64 { return math.Max(0, float64(n)-2*math.Sqrt(float64(n))) }
 
 // shareAbove returns the share of the documents whose value has a larger share than share.
 func (c counts) shareAbove(share float64) (sum float64) {
 	for _, n := range c.perValue {
-		of := certainCount(n) / float64(c.total)
+		of := countLowerBound(n) / float64(c.total)
 		if of <= share {
 			break
 		}
@@ -160,18 +160,18 @@ const (
 // the same values in the fields of prefix; NaN when it is unknown.
 func (t *sampleTable) correlation(prefix []string, name string) float64 {
 	id := strings.Join(append(slices.Clone(prefix), name), "\x00")
-	if r, ok := t.correlated[id]; ok {
+	if r, ok := t.correlationCache[id]; ok {
 		return r
 	}
 	r := math.NaN()
-	values := columnOf(t.arrivalColumns, t.arrival, name).values
+	values := columnOf(t.arrivalColumns, t.arrivalDocs, name).values
 	if len(prefix) > 0 {
-		r = meanWithinGroups(joinColumns(t.arrivalColumns, t.arrival, prefix), values)
+		r = meanWithinGroups(joinColumns(t.arrivalColumns, t.arrivalDocs, prefix), values)
 	}
 	if math.IsNaN(r) {
 		r = spearman(values)
 	}
-	t.correlated[id] = r
+	t.correlationCache[id] = r
 	return r
 }
 

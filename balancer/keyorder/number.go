@@ -62,7 +62,7 @@ func appendDouble(dst []byte, f float64) []byte {
 	negative := f < 0
 	f = math.Abs(f)
 	if f < 1 || f >= 1<<63 {
-		return appendApproximate(dst, math.Float64bits(f), false, negative)
+		return appendSmallOrLarge(dst, math.Float64bits(f), false, negative)
 	}
 	whole, fraction := math.Modf(f)
 	return appendMixed(dst, uint64(whole), uint64(fraction*(1<<52)), false, negative)
@@ -84,8 +84,8 @@ func appendMixed(dst []byte, whole, fraction uint64, more, negative bool) []byte
 	return append(dst, b[:7]...)
 }
 
-// appendApproximate writes a number outside the range of integer parts.
-func appendApproximate(dst []byte, double uint64, more, negative bool) []byte {
+// appendSmallOrLarge writes a number outside the range of integer parts.
+func appendSmallOrLarge(dst []byte, double uint64, more, negative bool) []byte {
 	tag := uint8(tagPositiveSmall)
 	large := double >= math.Float64bits(1<<63)
 	switch {
@@ -131,10 +131,10 @@ func appendDecimal(dst []byte, d decimal) []byte {
 	switch {
 	case magnitude < -323:
 		more = true
-		dst = appendApproximate(dst, 0, more, d.negative)
+		dst = appendSmallOrLarge(dst, 0, more, d.negative)
 	case magnitude > 309:
 		more = true
-		dst = appendApproximate(dst, math.Float64bits(math.MaxFloat64), more, d.negative)
+		dst = appendSmallOrLarge(dst, math.Float64bits(math.MaxFloat64), more, d.negative)
 	default:
 		dst, more = appendFraction(dst, d)
 	}
@@ -160,7 +160,7 @@ func appendFraction(dst []byte, d decimal) ([]byte, bool) {
 		return appendMixed(dst, whole.Uint64(), fraction.Uint64(), more, d.negative), more
 	}
 	double, more := truncateToDouble(numerator, denominator)
-	return appendApproximate(dst, double, more, d.negative), more
+	return appendSmallOrLarge(dst, double, more, d.negative), more
 }
 
 // truncateToDouble returns the bits of the largest double not above the fraction, and

@@ -33,7 +33,7 @@ func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts st
 	if err != nil {
 		return nil, err
 	}
-	if _, err := greetMember(ctx, NewCommandRunner(client)); err != nil {
+	if _, err := helloMember(ctx, NewCommandRunner(client)); err != nil {
 		_ = Disconnect(context.WithoutCancel(ctx), client) // nothing was written
 		return nil, ServerError(err)
 	}

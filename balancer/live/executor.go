@@ -62,8 +62,8 @@ func NewExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 	return d, err
 }
 
-// With calls exchange with the cluster. Several exchanges may run concurrently.
-func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
+// WithCluster calls exchange with the cluster. Several exchanges may run concurrently.
+func (d *Executor) WithCluster(exchange func(balancer.Cluster)) { exchange(d) }
 
 // Release returns the release whose balancing rules apply, that of the config servers.
 func (d *Executor) Release() catalog.Release { return d.configRelease }
@@ -76,7 +76,7 @@ func (d *Executor) detectConfigRelease(ctx context.Context, settings *options.Cl
 		return
 	}
 	list := catalog.MembersOf(catalog.ConfigServerID, hosts)
-	askMembers(ctx, settings, list)
+	readMemberVersions(ctx, settings, list)
 	if is, known := catalog.ReleaseOf(catalog.VersionOf(list, catalog.ConfigServerID)); known {
 		d.configRelease = d.compatibility.Release(is)
 	}
@@ -107,11 +107,11 @@ func (d *Executor) runCommand(ctx context.Context, db string, command bson.D) (b
 
 // listDocs returns the documents of a cursor; its error is a ServerError.
 func (d *Executor) listDocs(ctx context.Context, db string, command bson.D) ([]bson.Raw, error) {
-	return d.listDocsWithin(ctx, configTimeout, db, command)
+	return d.listDocsWithTimeout(ctx, configTimeout, db, command)
 }
 
-// listDocsWithin is like listDocs, with a time limit, which the driver sends as maxTimeMS.
-func (d *Executor) listDocsWithin(
+// listDocsWithTimeout is like listDocs, with a time limit, which the driver sends as maxTimeMS.
+func (d *Executor) listDocsWithTimeout(
 	ctx context.Context,
 	most time.Duration,
 	db string,

@@ -185,7 +185,7 @@ func (d *Executor) readTables(
 	}
 	byOwner := map[string][]bson.Raw{}
 	for field, list := range owners {
-		docs, err := d.listDocsWithin(ctx, tableTimeout, "config", bson.D{
+		docs, err := d.listDocsWithTimeout(ctx, tableTimeout, "config", bson.D{
 			{Key: "find", Value: "chunks"},
 			{Key: "filter", Value: bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}},
 			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "lastmod", Value: 1}}}, fullBatch, ReadConcernMajority,

@@ -89,7 +89,7 @@ func (d *Executor) readRouting(ctx context.Context, ns string) (r balancer.Routi
 	if r.Collection, err = d.readCollection(ctx, ns); err != nil {
 		return r, err
 	}
-	docs, err := d.listDocsWithin(ctx, tableTimeout, "config", bson.D{
+	docs, err := d.listDocsWithTimeout(ctx, tableTimeout, "config", bson.D{
 		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sortBy("lastmod", 1),
 		fullBatch, ReadConcernMajority,
 	})
@@ -184,7 +184,7 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	}
 	var groups []bson.Raw
 	for batch := range slices.Chunk(uuids, tablesPerUpdate) { // each UUID has its own bounds in an index
-		some, err := d.listDocsWithin(ctx, tableTimeout, "config", append(aggregateCommand("chunks",
+		some, err := d.listDocsWithTimeout(ctx, tableTimeout, "config", append(aggregateCommand("chunks",
 			bson.D{{Key: "$match", Value: bson.D{{Key: "uuid", Value: bson.D{{Key: "$in", Value: batch}}},
 				{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
 			bson.D{{Key: "$group", Value: bson.D{

@@ -45,8 +45,8 @@ type JobProgress struct {
 	BytesDone int64 `bson:"bytesDone" json:"bytesDone"`
 	// Percent is the percentage of the bytes, or of the steps if no data move.
 	Percent float64 `bson:"percent" json:"percent"`
-	// ETA is the estimated number of seconds until the end, at the pace so far; 0 means unknown.
-	ETA int64 `bson:"etaSeconds" json:"etaSeconds,omitzero"`
+	// ETASeconds is the estimated number of seconds until the end, at the pace so far; 0 means unknown.
+	ETASeconds int64 `bson:"etaSeconds" json:"etaSeconds,omitzero"`
 }
 
 // JobBlock is an obstacle of a job, with a remedy.

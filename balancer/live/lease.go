@@ -100,11 +100,12 @@ type Lease struct {
 	token    bson.ObjectID
 	fence    int64
 
-	mu            sync.Mutex // guards the fields below
-	self          Holder     // this process, as stored in the cluster
-	renewedAt     time.Time  // when the newest renewal that a majority has acknowledged was requested, by the local clock
-	certainCtx    context.Context
-	cancelCertain context.CancelFunc // ends certainCtx
+	mu   sync.Mutex // guards the fields below
+	self Holder     // this process, as stored in the cluster
+	// when the newest renewal that a majority has acknowledged was requested, by the local clock
+	renewedAt       time.Time
+	unexpiredCtx    context.Context
+	cancelUnexpired context.CancelFunc // ends unexpiredCtx
 }
 
 // AcquireLease takes a lease that is free, has expired, or is held by a process of this machine that
@@ -112,7 +113,7 @@ type Lease struct {
 func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions) (*Lease, error) {
 	quick := leases.Clone(options.Collection().SetWriteConcern(writeconcern.W1()))
 	l := &Lease{leases: leases, w1Leases: quick, options: o, token: bson.NewObjectID(), renewedAt: time.Now()}
-	l.certainCtx, l.cancelCertain = context.WithCancel(context.Background())
+	l.unexpiredCtx, l.cancelUnexpired = context.WithCancel(context.Background())
 	held, err := l.acquire(ctx, leaseDoc{})
 	if err == nil && held.Token != l.token && processGone(held.holder()) {
 		held, err = l.acquire(ctx, held)

@@ -36,7 +36,7 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, release fu
 	renewedAt := time.Now().Add(-l.age())
 	go func() {
 		defer close(done)
-		lose(renewLoop(held, renewedAt, l.options.Duration, l.renewWithMajority, l.cancelIfUncertain))
+		lose(renewLoop(held, renewedAt, l.options.Duration, l.renewWithMajority, l.cancelUnlessRenewed))
 	}()
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
@@ -81,24 +81,24 @@ func renewLoop(ctx context.Context, renewedAt time.Time, duration time.Duration,
 var errNoAnswer = errors.New("the cluster does not answer: the connection is lost, the mongos hangs, or the " +
 	"secondaries of the shard with shardsh.leases lag")
 
-// cancelIfUncertain cancels the commands in progress unless a renewal has succeeded in the meantime,
+// cancelUnlessRenewed cancels the commands in progress unless a renewal has succeeded in the meantime,
 // because the server that should answer them may be unreachable.
-func (l *Lease) cancelIfUncertain() {
+func (l *Lease) cancelUnlessRenewed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if elapsedSince(l.renewedAt) < l.options.Duration {
 		return
 	}
-	l.cancelCertain()
-	l.certainCtx, l.cancelCertain = context.WithCancel(context.Background())
+	l.cancelUnexpired()
+	l.unexpiredCtx, l.cancelUnexpired = context.WithCancel(context.Background())
 }
 
-// CertainContext returns a context that ends when the lease may have expired. If the lease may have
+// UnexpiredContext returns a context that ends when the lease may have expired. If the lease may have
 // expired already, the context lasts until the next failed renewal.
-func (l *Lease) CertainContext() context.Context {
+func (l *Lease) UnexpiredContext() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.certainCtx
+	return l.unexpiredCtx
 }
 
 // withTimeout calls do with a time limit. It cancels the context instead of setting a deadline, because
@@ -124,25 +124,25 @@ func runUntil(ctx, silent context.Context, do func(context.Context) error) error
 	return err
 }
 
-// leasedRunner sends commands while the lease is certain. When it is not, a command without an answer
+// abortableRunner sends commands while the lease is certain. When it is not, a command without an answer
 // fails, and does not wait for a connection that hangs.
-type leasedRunner struct {
+type abortableRunner struct {
 	CommandRunner
 	lease *Lease
 }
 
-func (l leasedRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
-	err = runUntil(ctx, l.lease.CertainContext(), func(ctx context.Context) error {
+func (l abortableRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
+	err = runUntil(ctx, l.lease.UnexpiredContext(), func(ctx context.Context) error {
 		reply, err = l.CommandRunner.RunCommand(ctx, database, command)
 		return err
 	})
 	return reply, err
 }
 
-func (l leasedRunner) RunCursorCommand(
+func (l abortableRunner) RunCursorCommand(
 	ctx context.Context, database string, command bson.D,
 ) (docs []bson.Raw, err error) {
-	err = runUntil(ctx, l.lease.CertainContext(), func(ctx context.Context) error {
+	err = runUntil(ctx, l.lease.UnexpiredContext(), func(ctx context.Context) error {
 		docs, err = l.CommandRunner.RunCursorCommand(ctx, database, command)
 		return err
 	})

@@ -101,8 +101,8 @@ func TestKeepAfterAWhile(t *testing.T) {
 func TestDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Lease{options: LeaseOptions{Duration: time.Minute}, renewedAt: time.Now()}
-		l.certainCtx, l.cancelCertain = context.WithCancel(context.Background())
-		a := leasedRunner{hanging{}, l}
+		l.unexpiredCtx, l.cancelUnexpired = context.WithCancel(context.Background())
+		a := abortableRunner{hanging{}, l}
 		ended := func() <-chan error {
 			done := make(chan error, 1)
 			go func() {
@@ -113,13 +113,13 @@ func TestDoubt(t *testing.T) {
 		}
 		first := ended()
 		time.Sleep(59 * time.Second)
-		l.cancelIfUncertain()
+		l.cancelUnlessRenewed()
 		synctest.Wait()
 		if len(first) != 0 {
 			t.Fatal("given up while the lease holds")
 		}
 		time.Sleep(time.Second)
-		l.cancelIfUncertain()
+		l.cancelUnlessRenewed()
 		if err := <-first; !errors.As(err, new(*mongoerr.UnansweredError)) {
 			t.Errorf("given up with %v", err)
 		}
@@ -128,7 +128,7 @@ func TestDoubt(t *testing.T) {
 		if len(second) != 0 {
 			t.Fatal("nothing can be asked in doubt")
 		}
-		l.cancelIfUncertain()
+		l.cancelUnlessRenewed()
 		if err := <-second; !errors.As(err, new(*mongoerr.UnansweredError)) {
 			t.Errorf("given up with %v", err)
 		}

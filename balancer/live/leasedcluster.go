@@ -88,7 +88,7 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	if err != nil {
 		return nil, err
 	}
-	steps.executor.commands = leasedRunner{a, lease}
+	steps.executor.commands = abortableRunner{a, lease}
 	steps.executor.comment = "shardsh " + lease.token.Hex()
 	t := &LeasedCluster{StepExecutor: steps, lease: lease, paused: map[string]PausedCollection{}}
 	steps.executor.beforeMove = t.renew
@@ -133,9 +133,9 @@ func (l *LeasedCluster) endIfLost(err error) error {
 // Holder returns this process, with the times of its lease on the cluster's clock.
 func (l *LeasedCluster) Holder() Holder { return l.lease.Holder() }
 
-// SetResting records in the lease whether this process is waiting without running operations, for a
+// SetIdle records in the lease whether this process is waiting without running operations, for a
 // quiesce that waits for this process.
-func (l *LeasedCluster) SetResting(ctx context.Context, on bool) error {
+func (l *LeasedCluster) SetIdle(ctx context.Context, on bool) error {
 	if err := l.ensureRenewed(ctx); err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func (l *LeasedCluster) RunAdminCommand(ctx context.Context, command bson.D) (bs
 	return l.executor.runCommand(ctx, "admin", command)
 }
 
-// With calls exchange with the cluster for the engine.
-func (l *LeasedCluster) With(exchange func(balancer.Cluster)) {
+// WithCluster calls exchange with the cluster for the engine.
+func (l *LeasedCluster) WithCluster(exchange func(balancer.Cluster)) {
 	exchange(leasedExecutor{l.executor, l})
 }
 

@@ -22,7 +22,7 @@ func TestCancelledReadKeepsNoMembers(t *testing.T) {
 		r := &reading{Reader: &Reader{source: noAnswers{}}}
 		r.options.MemberClientOptions = options.Client()
 		r.parts.Shards = []catalog.ShardState{{Shard: catalog.Shard{ID: "a", Host: "rs/127.0.0.1:1"}}}
-		if err := r.startAskingMembers(ctx); err != nil {
+		if err := r.startReadingVersions(ctx); err != nil {
 			t.Fatal(err)
 		}
 		members := r.awaitMembers()
@@ -50,7 +50,7 @@ func (oldMember) RunCommand(_ context.Context, _ string, command bson.D) (bson.R
 }
 
 func TestHelloOfOldMembers(t *testing.T) {
-	hello, err := greetMember(t.Context(), oldMember{})
+	hello, err := helloMember(t.Context(), oldMember{})
 	if err != nil || !catalog.IsTruthyInJS(hello.Lookup("ismaster")) {
 		t.Error(hello, err)
 	}

@@ -6,7 +6,7 @@ import "context"
 func ReadMovePrimaryDatabases(ctx context.Context, commands CommandRunner) (list []string, err error) {
 	busy, err := (&ActivityReader{Commands: commands}).readOperations(ctx)
 	for _, b := range busy {
-		if b.Kind == BusyMovePrimary {
+		if b.Kind == ActivityMovePrimary {
 			list = append(list, b.Namespace)
 		}
 	}

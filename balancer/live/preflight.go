@@ -80,10 +80,10 @@ func readIndexes(ctx context.Context, a CommandRunner, r catalog.Release, c *cat
 	return has, nil
 }
 
-// FindHeldErrors returns a *HeldError as heldErr if another process holds the engine lease. A lease whose
+// FindBlockingErrors returns a *HeldError as heldErr if another process holds the engine lease. A lease whose
 // process has ended does not count, since it can be taken. quiescedErr is the error for a cluster that is
 // kept quiet.
-func FindHeldErrors(ctx context.Context, client *mongo.Client, now time.Time) (heldErr, quiescedErr, err error) {
+func FindBlockingErrors(ctx context.Context, client *mongo.Client, now time.Time) (heldErr, quiescedErr, err error) {
 	holder, is, err := readEngineHolder(ctx, client)
 	if err != nil {
 		return nil, nil, err

@@ -106,12 +106,12 @@ func RemoveQuiesceRecord(ctx context.Context, client *mongo.Client) error {
 // nil if there is none.
 // A run that was killed counts until its lease expires. A run that waits because the cluster is to be
 // quiet does not count.
-func ReadRunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
+func ReadRunUnderWay(ctx context.Context, client *mongo.Client) ([]Activity, error) {
 	holder, held, err := readEngineHolder(ctx, client, bson.E{Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}})
 	if err != nil || !held {
 		return nil, err
 	}
-	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", holder)}}, nil
+	return []Activity{{Kind: ActivityRun, Detail: fmt.Sprintf("shardsh: %s", holder)}}, nil
 }
 
 // ReadEngineHolder returns the holder of the engine's lease, and whether there is one.

@@ -190,7 +190,7 @@ func (r *reading) steps() []step {
 		{Settings, "settings", r.readSettings},
 		{Balancer, "balancer", r.readBalancer},
 		{Shards, "shards", r.readShards},
-		{MemberVersions, "members", r.startAskingMembers},
+		{MemberVersions, "members", r.startReadingVersions},
 		{ShardSizes, "shard sizes", r.readShardSizes},
 		{Reachability, "reach", r.readReachability},
 		{Disks, "disks", r.readDisks},

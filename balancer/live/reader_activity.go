@@ -37,7 +37,7 @@ func (r *reading) readActivity(ctx context.Context) error {
 		}
 	}
 	if r.wants(RunningReshardings) {
-		docs, err := r.source.list(ctx, find("reshardingOperations", bson.D{}))
+		docs, err := r.source.list(ctx, findQuery("reshardingOperations", bson.D{}))
 		if err := r.gapOrError(ctx, RunningReshardings, catalog.Gap{What: "reshardingOperations"}, err); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func donorsFirst(ops []bson.Raw) {
 
 // readListedMigrations adds the migrations in config.migrations of config servers before 5.0.
 func (r *reading) readListedMigrations(ctx context.Context, list *activity) error {
-	docs, err := r.source.list(ctx, find("migrations", bson.D{}))
+	docs, err := r.source.list(ctx, findQuery("migrations", bson.D{}))
 	if err := r.gapOrError(ctx, RunningMigrations, catalog.Gap{What: "migrations"}, err); err != nil {
 		return err
 	}
@@ -87,7 +87,8 @@ func (r *reading) readListedMigrations(ctx context.Context, list *activity) erro
 			Min: document(doc, "min"), Max: document(doc, "max"),
 		})
 	}
-	docs, err = r.source.list(ctx, find("locks", bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}}))
+	docs, err = r.source.list(ctx, findQuery("locks", bson.D{{Key: "state",
+		Value: bson.D{{Key: "$eq", Value: int32(2)}}}}))
 	if err := r.gapOrError(ctx, RunningMigrations, catalog.Gap{What: "locks"}, err); err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (r *reading) addWorkerMigration(ctx context.Context, op bson.Raw, list *act
 	if known || shard == "" || text(op, "ns") != "" {
 		return nil
 	}
-	docs, err := r.source.list(ctx, find("changelog", bson.D{{Key: "what", Value: "moveChunk.start"},
+	docs, err := r.source.list(ctx, findQuery("changelog", bson.D{{Key: "what", Value: "moveChunk.start"},
 		{Key: "details." + party, Value: string(shard)}}).sortedBy("$natural", -1).withLimit(1))
 	if err := r.gapOrError(ctx, RunningMigrations, catalog.Gap{What: "changelog"}, err); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 // readBalancer reads the state of the balancer (rules/03-commands §1.2).
 func (r *reading) readBalancer(ctx context.Context) error {
-	if !r.parts.Release.HasModes() {
+	if !r.parts.Release.HasConfigServerBalancer() {
 		return r.readBalancerBefore34(ctx)
 	}
 	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
@@ -36,11 +36,11 @@ const balancerLock = "balancer"
 // The number of rounds is unknown.
 func (r *reading) readBalancerBefore34(ctx context.Context) error {
 	filter := bson.D{{Key: "_id", Value: balancerLock}}
-	settings, err := r.source.list(ctx, find("settings", filter))
+	settings, err := r.source.list(ctx, findQuery("settings", filter))
 	if err != nil {
 		return err
 	}
-	locks, err := r.source.list(ctx, find("locks", filter))
+	locks, err := r.source.list(ctx, findQuery("locks", filter))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 			if err == nil {
 				c.ReportedStatus = parseStatus(reply)
 			}
-			if why, ok := errors.AsType[*ShardTimeoutError](err); ok && why.Within == 0 &&
+			if why, ok := errors.AsType[*ShardTimeoutError](err); ok && why.Limit == 0 &&
 				r.options.Required&BalanceStatuses == 0 {
 				skipped.Store(why)
 				return nil

@@ -14,8 +14,8 @@ import (
 
 // These are the limits of the part ExplanationData.
 const (
-	maxProbedChunks      = 10 // jumbo chunks, of each collection
-	maxProbedZones       = 50 // ranges, of each collection
+	maxProbedJumboChunks = 10 // jumbo chunks, of each collection
+	maxProbedZoneRanges  = 50 // ranges, of each collection
 	maxProbes            = 100
 	maxProbedDocs        = 1_000_000
 	maxProbedDatabases   = 200
@@ -56,7 +56,7 @@ type probeLimits struct{ chunks, zones int }
 
 func newProbeLimits(collections int) probeLimits {
 	each := max(1, maxProbes/max(1, collections))
-	return probeLimits{chunks: min(maxProbedChunks, each), zones: min(maxProbedZones, each)}
+	return probeLimits{chunks: min(maxProbedJumboChunks, each), zones: min(maxProbedZoneRanges, each)}
 }
 
 // suspects returns the collections to examine. If there are too many, collections with a known problem

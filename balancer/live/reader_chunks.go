@@ -25,7 +25,7 @@ func (r *tableReading) readAllChunks(ctx context.Context, t *collectionRead) err
 	}
 	t.table, err = retryRead(ctx, func() (*catalog.RoutingTable, error) {
 		builder := catalog.NewTableBuilder(t.Pattern, t.Epoch, t.Timestamp)
-		q := find("chunks", bson.D{t.ChunkFilter()}).sortedBy("min", 1).withBatchSize(chunkBatch)
+		q := findQuery("chunks", bson.D{t.ChunkFilter()}).sortedBy("min", 1).withBatchSize(chunkBatch)
 		q.maxTime = tableTimeout
 		n := 0
 		err := r.source.each(ctx, q, func(doc bson.Raw) error {
@@ -49,7 +49,7 @@ func (r *tableReading) readAllChunks(ctx context.Context, t *collectionRead) err
 
 // newestVersion returns the version of the collection's newest chunk.
 func (r *tableReading) newestVersion(ctx context.Context, t *collectionRead) (catalog.ChunkVersion, error) {
-	docs, err := r.source.list(ctx, find("chunks", bson.D{t.ChunkFilter()}).sortedBy("lastmod", -1).withLimit(1))
+	docs, err := r.source.list(ctx, findQuery("chunks", bson.D{t.ChunkFilter()}).sortedBy("lastmod", -1).withLimit(1))
 	if err != nil {
 		return catalog.ChunkVersion{}, err
 	}
@@ -66,7 +66,7 @@ func (r *tableReading) newestVersion(ctx context.Context, t *collectionRead) (ca
 func (r *tableReading) updateTable(
 	ctx context.Context, t *collectionRead, from catalog.ChunkVersion,
 ) (same bool, err error) {
-	changed, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
+	changed, err := r.readChunks(ctx, t.Pattern, findQuery("chunks", bson.D{t.ChunkFilter(),
 		{Key: "lastmod", Value: bson.D{{Key: "$gte", Value: from.Timestamp()}}},
 	}).sortedBy("lastmod", 1).withBatchSize(chunkBatch))
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *tableReading) readChunks(ctx context.Context, p catalog.KeyPattern, q q
 // defragmentation stores or removes (rules/02-migration-and-metadata §6.3). For that, the config server
 // scans all chunks of the collection.
 func (r *tableReading) readUnversioned(ctx context.Context, t *collectionRead) error {
-	flagged, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
+	flagged, err := r.readChunks(ctx, t.Pattern, findQuery("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (r *tableReading) readUnversioned(ctx context.Context, t *collectionRead) e
 	if !t.Defragment && !wasMeasured {
 		return nil
 	}
-	measured, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
+	measured, err := r.readChunks(ctx, t.Pattern, findQuery("chunks", bson.D{t.ChunkFilter(),
 		{Key: "estimatedDataSizeBytes", Value: bson.D{{Key: "$gte", Value: int64(0)}}}}))
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func (r *reading) readTimeZone(ctx context.Context) error {
 		if r.parts.Clock.Location != nil && r.parts.Clock.IsKnownAt(r.parts.Time) {
 			return nil
 		}
-		query := find(log, bson.D{}).sortedBy("$natural", -1).withLimit(maxClockEntries)
+		query := findQuery(log, bson.D{}).sortedBy("$natural", -1).withLimit(maxClockEntries)
 		query.projection = bson.D{
 			{Key: "server", Value: 1}, {Key: "shard", Value: 1}, {Key: "time", Value: 1}, {Key: "what", Value: 1},
 		}

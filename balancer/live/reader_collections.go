@@ -45,7 +45,7 @@ func (r *reading) collectionsQuery() query {
 	} else if len(r.options.Namespaces) > 0 {
 		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: r.namespacesToRead()}}}}, filter...)
 	}
-	return find("collections", filter).sortedBy("_id", 1)
+	return findQuery("collections", filter).sortedBy("_id", 1)
 }
 
 // namespacesToRead returns the namespaces to read, including those of the buckets, since a namespace

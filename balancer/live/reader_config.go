@@ -9,7 +9,7 @@ import (
 )
 
 func (r *reading) readSettings(ctx context.Context) error {
-	docs, err := r.source.list(ctx, find("settings", bson.D{}))
+	docs, err := r.source.list(ctx, findQuery("settings", bson.D{}))
 	r.retainDocuments("settings", docs)
 	// The defaults apply if the settings can't be read, since a simulation without a chunk size would
 	// not end.
@@ -36,7 +36,7 @@ func parseSettings(release catalog.Release, docs []bson.Raw) (settings catalog.S
 }
 
 func (r *reading) readDatabases(ctx context.Context) error {
-	docs, err := r.source.list(ctx, find("databases", bson.D{}))
+	docs, err := r.source.list(ctx, findQuery("databases", bson.D{}))
 	r.retainDocuments("databases", docs)
 	for _, doc := range docs {
 		d, err := catalog.ParseDatabase(doc)
@@ -52,7 +52,7 @@ func (r *reading) readDatabases(ctx context.Context) error {
 }
 
 func (r *reading) readRouters(ctx context.Context) error {
-	docs, err := r.source.list(ctx, find("mongos", bson.D{}))
+	docs, err := r.source.list(ctx, findQuery("mongos", bson.D{}))
 	for _, doc := range docs {
 		router, err := catalog.ParseRouter(doc)
 		if err != nil {
@@ -70,7 +70,7 @@ func (r *reading) readZones(ctx context.Context) error {
 	if len(r.options.Namespaces) > 0 {
 		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: r.namespacesToRead()}}}}
 	}
-	docs, err := r.source.list(ctx, find("tags", filter).sortedBy("ns", 1).sortedBy("min", 1))
+	docs, err := r.source.list(ctx, findQuery("tags", filter).sortedBy("ns", 1).sortedBy("min", 1))
 	r.retainDocuments("tags", docs)
 	if !r.wants(Chunks) {
 		return err

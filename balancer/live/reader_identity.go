@@ -76,7 +76,7 @@ func (r *reading) readClusterIDAndClock(ctx context.Context) error {
 
 // readConfigVersionDoc reads the document of config.version.
 func (r *reading) readConfigVersionDoc(ctx context.Context) error {
-	docs, err := r.source.list(ctx, find("version", bson.D{}))
+	docs, err := r.source.list(ctx, findQuery("version", bson.D{}))
 	r.retainDocuments("version", docs)
 	for _, doc := range docs {
 		if id, ok := doc.Lookup("clusterId").ObjectIDOK(); ok {

@@ -58,7 +58,7 @@ func (r logReading) readLog(ctx context.Context, name string, old []catalog.LogE
 		old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return e.Time.After(from) })
 	}
 	most := r.options.MaxLogEntries
-	docs, err := r.source.list(ctx, find(name, bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: from}}}}).
+	docs, err := r.source.list(ctx, findQuery(name, bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: from}}}}).
 		sortedBy("$natural", -1).withLimit(int32(most)+1))
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (r logReading) readLog(ctx context.Context, name string, old []catalog.LogE
 
 // readRounds reads the newest rounds of the balancer.
 func (r logReading) readRounds(ctx context.Context) error {
-	docs, err := r.source.list(ctx, find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}).
+	docs, err := r.source.list(ctx, findQuery("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}).
 		sortedBy("$natural", -1).withLimit(maxRounds)) // there is no index on the time
 	for _, doc := range slices.Backward(docs) { // keeps the order of entries with equal times
 		r.parts.Actions = append(r.parts.Actions, catalog.ParseLogEntry(doc))
@@ -103,7 +103,7 @@ func (r logReading) readLastSwitch(ctx context.Context) error {
 	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "actionlog" }) {
 		return nil
 	}
-	docs, err := r.source.list(ctx, find("actionlog",
+	docs, err := r.source.list(ctx, findQuery("actionlog",
 		bson.D{{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{balancerStartEntry, balancerStopEntry}}}}}).
 		sortedBy("$natural", -1).
 		withLimit(1))
@@ -122,7 +122,7 @@ func parseSwitch(e catalog.LogEntry) *catalog.Switch {
 func (r logReading) readMoves(ctx context.Context) error {
 	what := bson.D{{Key: "$in", Value: bson.A{catalog.MigrationEnded, catalog.MigrationCommitted}}}
 	docs, err := r.source.list(ctx,
-		find("changelog", bson.D{{Key: "what", Value: what}}).sortedBy("$natural", -1).withLimit(2*maxMoves))
+		findQuery("changelog", bson.D{{Key: "what", Value: what}}).sortedBy("$natural", -1).withLimit(2*maxMoves))
 	for _, doc := range slices.Backward(docs) {
 		r.parts.Changes = append(r.parts.Changes, catalog.ParseLogEntry(doc))
 	}

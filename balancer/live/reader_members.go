@@ -31,10 +31,10 @@ type cachedMembers struct {
 	readAt time.Time
 }
 
-// startAskingMembers starts to read the versions of the members of shards and config servers,
+// startReadingVersions starts to read the versions of the members of shards and config servers,
 // concurrently with the rest of the read. A member that does not answer is not a gap: firewalls often
 // block such connections.
-func (r *reading) startAskingMembers(ctx context.Context) error {
+func (r *reading) startReadingVersions(ctx context.Context) error {
 	if r.options.MemberClientOptions == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (r *reading) startAskingMembers(ctx context.Context) error {
 	}
 	at := r.parts.Time
 	all.Go(func() {
-		askMembers(ctx, r.options.MemberClientOptions, list)
+		readMemberVersions(ctx, r.options.MemberClientOptions, list)
 		if ctx.Err() == nil { // else members were not asked, or have not answered, only because the read ended
 			r.memberCache.Store(&cachedMembers{slices.Clone(list), at})
 		}
@@ -95,8 +95,8 @@ func (r *reading) collectVersions(context.Context) error {
 // errIsRouter is the error for an address in config.shards at which a mongos answers.
 var errIsRouter = errors.New("a mongos answers there")
 
-// askMembers asks all members in parallel, within a time limit.
-func askMembers(ctx context.Context, settings *options.ClientOptions, list []catalog.Member) {
+// readMemberVersions asks all members in parallel, within a time limit.
+func readMemberVersions(ctx context.Context, settings *options.ClientOptions, list []catalog.Member) {
 	ctx, cancel := context.WithTimeout(ctx, membersTimeout)
 	defer cancel()
 	at := make([]*catalog.Member, len(list))
@@ -106,7 +106,7 @@ func askMembers(ctx context.Context, settings *options.ClientOptions, list []cat
 	}
 	_ = inParallel(ctx, parallelMembers, at, func(ctx context.Context, m *catalog.Member) error {
 		m.Problem = ""
-		if err := askMember(ctx, settings, m); err != nil {
+		if err := readMemberVersion(ctx, settings, m); err != nil {
 			m.Problem = err.Error()
 		}
 		return nil // an unreachable member does not affect the others
@@ -126,8 +126,8 @@ func checkReachable(ctx context.Context, dialer options.ContextDialer, host stri
 	return conn.Close()
 }
 
-// greetMember is SendHello to a member of a shard. The error is errIsRouter if a mongos answers.
-func greetMember(ctx context.Context, a CommandRunner) (bson.Raw, error) {
+// helloMember is SendHello to a member of a shard. The error is errIsRouter if a mongos answers.
+func helloMember(ctx context.Context, a CommandRunner) (bson.Raw, error) {
 	hello, err := SendHello(ctx, a.RunCommand)
 	if err == nil && text(hello, "msg") == "isdbgrid" {
 		err = errIsRouter
@@ -135,8 +135,8 @@ func greetMember(ctx context.Context, a CommandRunner) (bson.Raw, error) {
 	return hello, err
 }
 
-// askMember reads the version of a member. Without a login, only its wire version is known.
-func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.Member) error {
+// readMemberVersion reads the version of a member. Without a login, only its wire version is known.
+func readMemberVersion(ctx context.Context, settings *options.ClientOptions, m *catalog.Member) error {
 	o := memberSettings(settings, m.Host).SetServerSelectionTimeout(membersTimeout).SetMaxPoolSize(1).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll).SetRetryReads(false)
 	o.Auth = nil // shards have their own users
@@ -149,7 +149,7 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 	}
 	defer func() { _ = Disconnect(context.WithoutCancel(ctx), client) }() // nothing was written
 	a := NewCommandRunner(client)
-	hello, err := greetMember(ctx, a)
+	hello, err := helloMember(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 		seen, err := live.NewCommandReader(live.NewCommandRunner(client), live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
 				live.Unsharded | live.BalanceStatuses | live.ChunkCounts | live.Zones | live.Rounds | live.MigrationOutcomes | live.RunningMigrations,
-			Now: whole.Time(), OutcomeSpan: diagnosis.FailureSpan, Release: release,
+			Now: whole.Time(), OutcomeSpan: diagnosis.MaxFailureAge, Release: release,
 		}).Read(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 func (r *reading) readShards(ctx context.Context) error {
-	docs, err := r.source.list(ctx, find("shards", bson.D{}))
+	docs, err := r.source.list(ctx, findQuery("shards", bson.D{}))
 	r.retainDocuments("shards", docs)
 	for _, doc := range docs {
 		shard, err := catalog.ParseShard(doc)

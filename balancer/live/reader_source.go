@@ -36,8 +36,8 @@ type query struct {
 	maxTime          time.Duration // server time limit for the first batch; zero means configTimeout
 }
 
-// find returns a query for documents of config.
-func find(collection string, filter bson.D) query {
+// findQuery returns a query for documents of config.
+func findQuery(collection string, filter bson.D) query {
 	return query{collection: collection, filter: filter}
 }
 

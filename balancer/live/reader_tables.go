@@ -102,7 +102,7 @@ func (r *tableReading) readUntilLarge(
 		byOwner[collectionID(t.Collection)], ids[i] = i, t.ChunkFilter().Value
 	}
 	g := chunkBuffer{tableReading: r, batch: batch, current: -1}
-	q := find("chunks", bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}).
+	q := findQuery("chunks", bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}).
 		sortedBy(field, 1).sortedBy("lastmod", 1).withBatchSize(chunkBatch)
 	q.maxTime = tableTimeout
 	err = r.source.each(ctx, q, func(doc bson.Raw) error {
@@ -190,7 +190,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 		either[i] = bson.D{t.ChunkFilter(),
 			{Key: "lastmod", Value: bson.D{{Key: "$gt", Value: t.version().Timestamp()}}}}
 	}
-	docs, err := r.source.list(ctx, find("chunks", bson.D{{Key: "$or", Value: either}}).withBatchSize(chunkBatch))
+	docs, err := r.source.list(ctx, findQuery("chunks", bson.D{{Key: "$or", Value: either}}).withBatchSize(chunkBatch))
 	if err != nil {
 		return err
 	}

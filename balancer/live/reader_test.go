@@ -157,7 +157,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 				t.Errorf("gaps %+v, want one of the settings", gaps)
 			}
 			began := time.Now()
-			_, err = forecast.Make(got, forecast.Options{Watch: func(sim.Progress) error {
+			_, err = forecast.Make(got, forecast.Options{OnProgress: func(sim.Progress) error {
 				if time.Since(began) > time.Minute {
 					return errors.New("it does not end")
 				}

@@ -76,15 +76,15 @@ func isTimeExpired(err error) bool {
 // ShardTimeoutError says that shards did not answer a command in time, or that the command was not sent
 // because the shards have not answered earlier commands.
 type ShardTimeoutError struct {
-	Within time.Duration // zero: it was not sent
-	Why    string        // such as "shard b: …"; empty if it is not known
+	Limit time.Duration // zero: it was not sent
+	Why   string        // such as "shard b: …"; empty if it is not known
 }
 
 // Error names the shards, if they are known.
 func (e *ShardTimeoutError) Error() string {
 	text := "not asked, because shards have not answered other commands"
-	if e.Within > 0 {
-		text = fmt.Sprintf("no answer in %s", e.Within)
+	if e.Limit > 0 {
+		text = fmt.Sprintf("no answer in %s", e.Limit)
 	}
 	if e.Why != "" {
 		text += " (" + e.Why + ")"
@@ -126,7 +126,7 @@ func (r *reading) runWithinLimit(ctx context.Context, first time.Duration, send 
 	}
 	r.shardTimeouts.recordEnd(limit, time.Since(began), err)
 	if isTimeExpired(err) {
-		return &ShardTimeoutError{Within: limit, Why: r.unreachableText()}
+		return &ShardTimeoutError{Limit: limit, Why: r.unreachableText()}
 	}
 	return err
 }

@@ -36,9 +36,9 @@ func NewRunHoldChecker(client *mongo.Client, now func() time.Time) *RunHoldCheck
 type RunHold struct {
 	// Reason is the reason with its remedy; empty if runs may continue.
 	Reason string
-	// Abandoned says that the process of a quiesce has ended without restoring the balancer, so that
+	// QuiesceAbandoned says that the process of a quiesce has ended without restoring the balancer, so that
 	// the caller has to restore it.
-	Abandoned bool
+	QuiesceAbandoned bool
 }
 
 // runHoldReadTimeout limits the read of the records.
@@ -121,7 +121,7 @@ func (f *RunHoldChecker) checkRecords(ctx context.Context) (frozen RunHold, err 
 	}
 	frozen.Reason = "shardsh quiesce on " + text(quiesced,
 		"host") + " keeps the cluster quiet; to end it: shardsh quiesce --end"
-	frozen.Abandoned = !held
+	frozen.QuiesceAbandoned = !held
 	return frozen, nil
 }
 

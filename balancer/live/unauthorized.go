@@ -9,7 +9,7 @@ import (
 
 // These are the roles that scripts/roles.js creates. Each role includes the roles before it.
 const (
-	RoleLook    = "shardshLook"
+	RoleReader  = "shardshLook"
 	RoleEngine  = "shardshEngine"
 	RoleHelpers = "shardshHelpers"
 )
@@ -20,7 +20,7 @@ var roleCommands = []struct {
 	role     string
 	commands []string
 }{
-	{RoleLook, []string{
+	{RoleReader, []string{
 		"$currentOp", "$shardedDataDistribution", "balancerStatus", "checkMetadataConsistency", "collStats", "connPoolStats",
 		"dbStats", "getParameter", "getShardMap", "hostInfo", "listCollections", "listDatabases", "listIndexes", "listShards",
 		"serverStatus", "shardDrainingStatus",
@@ -112,7 +112,7 @@ func roleFor(command, on string) string {
 		}
 	}
 	if strings.HasPrefix(on, "config.") && slices.Contains(configReadCommands, command) {
-		return RoleLook
+		return RoleReader
 	}
 	return ""
 }

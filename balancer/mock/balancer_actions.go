@@ -133,7 +133,7 @@ func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) polic
 	if docs == 0 {
 		return policy.StreamActionResult{}
 	}
-	if _, ok := l.keyIndex(coll.Pattern); !ok {
+	if _, ok := l.shardKeyIndex(coll.Pattern); !ok {
 		return policy.StreamActionResult{Err: mongoerr.New(mongoerr.OperationFailed,
 			"couldn't find a valid index to search the key %s", coll.Pattern.Doc())}
 	}

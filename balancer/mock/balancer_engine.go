@@ -14,7 +14,7 @@ import (
 )
 
 // engineCluster is the balancer's interface to the cluster, for callers that hold the lock: the event driver,
-// the status command, and sharedEngineCluster.
+// the status command, and lockingEngineCluster.
 type engineCluster struct {
 	b *Balancer
 	// sizes is the last result of DataSizes, which the next call reuses. Only the event driver has it:
@@ -200,30 +200,30 @@ func (e engineCluster) LogAction(_ context.Context, what string, details bson.D)
 	return nil
 }
 
-// sharedEngineCluster is the interface to the cluster for the goroutine driver. Every call takes the lock;
+// lockingEngineCluster is the interface to the cluster for the goroutine driver. Every call takes the lock;
 // blocking calls release it while they wait.
-type sharedEngineCluster struct{ b *Balancer }
+type lockingEngineCluster struct{ b *Balancer }
 
-var _ balancer.ConcurrentCluster = sharedEngineCluster{}
+var _ balancer.ConcurrentCluster = lockingEngineCluster{}
 
 // ConcurrentCluster returns the interface to the cluster for a balancer with its own goroutines. The caller does
 // not hold the lock.
-func (b *Balancer) ConcurrentCluster() balancer.ConcurrentCluster { return sharedEngineCluster{b} }
+func (b *Balancer) ConcurrentCluster() balancer.ConcurrentCluster { return lockingEngineCluster{b} }
 
-func (s sharedEngineCluster) With(exchange func(balancer.Cluster)) {
+func (s lockingEngineCluster) WithCluster(exchange func(balancer.Cluster)) {
 	s.b.clock.Lock()
 	defer s.b.clock.Unlock()
 	defer func() { s.b.clock.OnEventsRun() }()
 	exchange(engineCluster{b: s.b})
 }
 
-func (s sharedEngineCluster) Move(ctx context.Context, m policy.Migration) (err error) {
-	s.With(func(balancer.Cluster) { err = engineCluster{b: s.b}.Move(ctx, m) })
+func (s lockingEngineCluster) Move(ctx context.Context, m policy.Migration) (err error) {
+	s.WithCluster(func(balancer.Cluster) { err = engineCluster{b: s.b}.Move(ctx, m) })
 	return err
 }
 
-func (s sharedEngineCluster) Act(ctx context.Context, a policy.StreamAction) (result policy.StreamActionResult) {
-	s.With(func(balancer.Cluster) { result = engineCluster{b: s.b}.Act(ctx, a) })
+func (s lockingEngineCluster) Act(ctx context.Context, a policy.StreamAction) (result policy.StreamActionResult) {
+	s.WithCluster(func(balancer.Cluster) { result = engineCluster{b: s.b}.Act(ctx, a) })
 	return result
 }
 

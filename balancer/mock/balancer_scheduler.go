@@ -221,9 +221,9 @@ func boundsOf(coll catalog.Collection, keys []catalog.Key) bson.A {
 	return bounds
 }
 
-// joinPoll is the interval at which a new balancer checks whether the migrations of the previous term
+// joinPollInterval is the interval at which a new balancer checks whether the migrations of the previous term
 // have ended.
-const joinPoll = 100 * time.Millisecond
+const joinPollInterval = 100 * time.Millisecond
 
 // loopGoroutine is the goroutine of a balancer on real time. done closes when it ends.
 type loopGoroutine struct {
@@ -311,7 +311,7 @@ func (b *Balancer) runLoop(loop *balancer.Loop) {
 
 // driveLoop runs a loop on real time. If the loop panics, the config server steps down.
 func (b *Balancer) driveLoop(ctx context.Context, loop *balancer.Loop) {
-	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngineCluster{b}) }, func(error) {
+	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, lockingEngineCluster{b}) }, func(error) {
 		b.clock.WithLock(func() {
 			b.clock.After(balancer.RoundInterval, func() {
 				if b.loop == loop {
@@ -332,7 +332,7 @@ func (b *Balancer) joinMigrations(then func()) {
 	look = func() {
 		for _, m := range joined {
 			if !m.ended {
-				b.clock.After(joinPoll, look)
+				b.clock.After(joinPollInterval, look)
 				return
 			}
 		}
@@ -360,7 +360,7 @@ func (c *ConfigDB) buildLocks() error {
 		return nil
 	}
 	state, process := lockFree, routerName
-	if c.release.HasModes() {
+	if c.release.HasConfigServerBalancer() {
 		state, process = lockHeld, "ConfigServer"
 	}
 	return c.insert(configLocks, append(bson.D{{Key: "_id", Value: balancerLock}}, c.lockFields(state, process)...))
@@ -368,7 +368,7 @@ func (c *ConfigDB) buildLocks() error {
 
 func (c *ConfigDB) lockFields(state int32, process string) bson.D {
 	why := "doing balance round"
-	if c.release.HasModes() {
+	if c.release.HasConfigServerBalancer() {
 		why = "CSRS Balancer"
 	}
 	return bson.D{

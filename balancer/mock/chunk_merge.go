@@ -24,7 +24,7 @@ func (c *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error
 	if err := c.faults.checkReachable(configShard, owner); err != nil {
 		return err
 	}
-	if err := c.checkNotFrozen(coll); err != nil {
+	if err := c.checkChunkOperationsAllowed(coll); err != nil {
 		return err
 	}
 	if !catalog.CoverExactly(ownedBy(owner, table.Overlapping(min, max)), min, max) {
@@ -109,7 +109,7 @@ func (c *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits po
 	if err := checkChunkOperations(c.config); err != nil {
 		return 0, err
 	}
-	if err := c.checkNotFrozen(coll); err != nil {
+	if err := c.checkChunkOperationsAllowed(coll); err != nil {
 		return 0, err
 	}
 	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.config.Table(coll.Namespace) })

@@ -66,21 +66,21 @@ func (c *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []ca
 	if err := c.faults.checkReachable(configShard, chunk.Shard); err != nil {
 		return err
 	}
-	if err := c.checkNotFrozen(coll); err != nil {
+	if err := c.checkChunkOperationsAllowed(coll); err != nil {
 		return err
 	}
 	return c.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
 }
 
-// checkNotFrozen rejects splits and merges of a collection that disallows chunk operations.
-func (c *Chunks) checkNotFrozen(coll catalog.Collection) error {
+// checkChunkOperationsAllowed rejects splits and merges of a collection that disallows chunk operations.
+func (c *Chunks) checkChunkOperationsAllowed(coll catalog.Collection) error {
 	if !coll.ForbidsChunkOperations(c.installed.configRelease()) {
 		return nil
 	}
-	return errChunksFrozen()
+	return errChunkOperationsForbidden()
 }
 
-func errChunksFrozen() error {
+func errChunkOperationsForbidden() error {
 	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 		"Collection is undergoing changes so the chunk operation is not allowed")
 }
@@ -318,7 +318,7 @@ func (c *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.K
 		}
 		return catalog.Key{}, errNoMedian()
 	}
-	if _, ok := local.keyIndex(coll.Pattern); !ok {
+	if _, ok := local.shardKeyIndex(coll.Pattern); !ok {
 		return catalog.Key{}, mongoerr.New(mongoerr.IndexNotFound, "couldn't find index over splitting key %s",
 			coll.Pattern.Doc())
 	}

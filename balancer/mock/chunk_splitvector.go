@@ -15,13 +15,13 @@ import (
 // SplitVectorRequest is a request for the split points of a range (splitVector, rules/03-commands §1.8).
 // Both bounds or neither must be given.
 type SplitVectorRequest struct {
-	Namespace  string
-	Key        bson.Raw
-	Min, Max   bson.Raw
-	ChunkBytes int64 // not used with Force
-	MaxPoints  int64 // zero for no limit
-	MaxKeys    int64 // per piece; zero for the default
-	Force      bool  // return the median, regardless of sizes
+	Namespace       string
+	Key             bson.Raw
+	Min, Max        bson.Raw
+	ChunkBytes      int64 // not used with Force
+	MaxPoints       int64 // zero for no limit
+	MaxKeysPerPiece int64 // per piece; zero for the default
+	Force           bool  // return the median, regardless of sizes
 	// Shard is the shard whose data is read, including orphans; empty for the owner.
 	Shard catalog.ShardID
 }
@@ -37,7 +37,7 @@ func (c *Chunks) SplitVector(req SplitVectorRequest) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := local.keyIndex(pattern); !ok {
+	if _, ok := local.shardKeyIndex(pattern); !ok {
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "couldn't find index over splitting key %s", req.Key)
 	}
 	docs, size := local.counts()
@@ -83,7 +83,7 @@ func (r SplitVectorRequest) keysPerPiece(average, keys int64) int64 {
 	if r.Force {
 		return keys / 2
 	}
-	return min(r.ChunkBytes/(2*average), cmp.Or(max(r.MaxKeys, 0), policy.MaxKeysPerPiece))
+	return min(r.ChunkBytes/(2*average), cmp.Or(max(r.MaxKeysPerPiece, 0), policy.MaxKeysPerPiece))
 }
 
 // splitVectorPoints returns the indexes of the split points: after more than n keys since the last

@@ -85,7 +85,7 @@ type Cluster struct {
 	locator      *locator
 
 	machineIDs        *MachineIDs
-	membership        *Membership
+	membership        *ShardMembership
 	clusterParameters *ClusterParameters
 	databases         *Databases
 	collections       *Collections
@@ -105,8 +105,8 @@ type Cluster struct {
 	env               *environment
 
 	storage *Storage
-	// onReplaced functions are called with the lock held when the whole state was replaced.
-	onReplaced []func()
+	// onStateReplaced functions are called with the lock held when the whole state was replaced.
+	onStateReplaced []func()
 	// onClose functions are called with the lock held when the cluster is closed.
 	onClose []func()
 }

@@ -60,7 +60,7 @@ func (m *model) comeToRest(t *rapid.T) {
 	}
 }
 
-// keyIndex makes the index of a shard key that is hashed, which may be gone.
+// shardKeyIndex makes the index of a shard key that is hashed, which may be gone.
 func (m *model) keyIndex(name string) {
 	m.cluster.Lock()
 	coll, err := m.cluster.ConfigDB().RequireSharded(name)

@@ -34,7 +34,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.migrations = &Migrations{}
 	c.reshardings = &Reshardings{}
 	c.clusterParameters = &ClusterParameters{}
-	c.membership = &Membership{}
+	c.membership = &ShardMembership{}
 	c.stats = &Statistics{}
 	c.balancer = &Balancer{}
 	c.env = &environment{}
@@ -100,7 +100,7 @@ func (c *Cluster) makeParts(configServer string) {
 		clusterSettings: c.clusterSettings, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
 		migrations: c.migrations, reshardings: c.reshardings,
 	}
-	*c.membership = Membership{
+	*c.membership = ShardMembership{
 		clusterSettings: c.clusterSettings, addresses: c.addresses, clusterParameters: c.clusterParameters, config: c.config,
 		faults: c.faults, ids: c.ids, log: c.log, reshardings: c.reshardings, shards: c.shards,
 		removed: map[string]*shard{}, zones: c.zones,

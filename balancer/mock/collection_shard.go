@@ -300,7 +300,7 @@ func (l *localCollection) makeKeyIndex(pattern catalog.KeyPattern, unique bool) 
 	if err := l.docs.CreateIndex(keyIndexSpec(pattern, unique)); err != nil {
 		return err
 	}
-	if _, ok := l.keyIndex(pattern); !ok { // a hidden index exists
+	if _, ok := l.shardKeyIndex(pattern); !ok { // a hidden index exists
 		return mongoerr.New(mongoerr.InvalidOptions, "Index %s cannot be used for sharding because it is hidden",
 			indexName(pattern))
 	}

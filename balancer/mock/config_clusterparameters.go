@@ -175,7 +175,7 @@ func (cp *ClusterParameters) writeParameter(p clusterParameter, to any, at bson.
 
 // updateShardCountParameters updates the parameters that depend on the number of shards after a shard
 // was added or removed. hasTwoOrMoreShards is never reset.
-func (m *Membership) updateShardCountParameters() {
+func (m *ShardMembership) updateShardCountParameters() {
 	had := m.hadTwoShards
 	m.hadTwoShards = m.hadTwoShards || len(m.shards) > 1
 	changes := map[string]bool{parameterShardsChange: false}

@@ -204,7 +204,8 @@ func (cc *consistencyCheck) checkShards() {
 		case owns:
 			text := fmt.Sprint(append(bson.D{}, local.options...))
 			byOptions[text] = append(byOptions[text], string(id))
-			if _, ok := local.keyIndex(cc.coll.Pattern); !ok && !cc.coll.Unsplittable && needsIndex(c.release, cc.coll.Pattern) {
+			if _, ok := local.shardKeyIndex(cc.coll.Pattern); !ok && !cc.coll.Unsplittable &&
+				needsIndex(c.release, cc.coll.Pattern) {
 				cc.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,
 					bson.E{Key: "shardKey", Value: cc.coll.Pattern.Doc()})
 			}
@@ -231,7 +232,7 @@ func (cc *consistencyCheck) checkDeletions(id catalog.ShardID) {
 	if local == nil {
 		return
 	}
-	_, indexed := local.keyIndex(cc.coll.Pattern)
+	_, indexed := local.shardKeyIndex(cc.coll.Pattern)
 	if !indexed && c.installed.shardRelease(id).FindsDeletionsWithoutIndex() &&
 		slices.ContainsFunc(c.shards[id].deletions, waits) {
 		cc.report("RangeDeletionMissingShardKeyIndex",

@@ -142,7 +142,7 @@ func (c *ConfigDB) newDatabaseEntry(name string, primary catalog.ShardID, uuid b
 // newShardEntry returns a new entry of config.shards.
 func (c *ConfigDB) newShardEntry(id, host string, at bson.Timestamp) bson.D {
 	entry := bson.D{{Key: "_id", Value: id}, {Key: "host", Value: host}}
-	if c.release.HasModes() { // shards know of each other since 3.4
+	if c.release.HasConfigServerBalancer() { // shards know of each other since 3.4
 		entry = append(entry, bson.E{Key: "state", Value: int32(1)})
 	}
 	if c.release.HasChunksByNamespace() {

@@ -18,10 +18,10 @@ import (
 // limits. The limits are smaller because the logs are in memory; 16 MiB are enough for some ten thousand
 // migrations.
 const (
-	changelogBytes     = 200 << 20
-	actionlogBytes     = 20 << 20
-	changelogKeptBytes = 16 << 20
-	actionlogKeptBytes = 2 << 20
+	changelogReportedBytes = 200 << 20
+	actionlogReportedBytes = 20 << 20
+	changelogKeptBytes     = 16 << 20
+	actionlogKeptBytes     = 2 << 20
 )
 
 // maxPlacements is the number of rows of config.placementHistory from which unneeded rows are deleted. A

@@ -22,7 +22,7 @@ type Databases struct {
 	faults      *Faults
 	ids         *ids.Source
 	log         *configLogs
-	membership  *Membership
+	membership  *ShardMembership
 	shards      shardSet
 }
 

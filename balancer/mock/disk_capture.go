@@ -16,9 +16,9 @@ import (
 // virtual data and shards track their own changes. Routing tables are compared, and so is everything
 // else, which is small. The first capture finds the whole state.
 type changeCapture struct {
-	singleUse bool
-	number    uint64 // last number assigned to a shard, collection, table or task
-	pass      uint64 // number of the capture
+	singleUse  bool
+	lastNumber uint64 // last number assigned to a shard, collection, table or task
+	pass       uint64 // number of the capture
 
 	shards map[*shard]*capturedShard
 	colls  map[*store.Collection]*capturedCollection
@@ -36,10 +36,10 @@ type changeCapture struct {
 
 // lazyState is state that is written only together with other changes or when forced.
 type lazyState struct {
-	stamp     bson.Timestamp
-	ids       uint32
-	term      int64
-	installed *map[string]catalog.Release // Installed.byHost
+	stamp         bson.Timestamp
+	objectIDCount uint32
+	term          int64
+	installed     *map[string]catalog.Release // Installed.byHost
 }
 
 type capturedShard struct {
@@ -107,8 +107,8 @@ func (t *changeCapture) emitEntry(bucket string, key, value []byte) {
 }
 
 func (t *changeCapture) nextNumber() uint64 {
-	t.number++
-	return t.number
+	t.lastNumber++
+	return t.lastNumber
 }
 
 func (t *changeCapture) captureMeta(key string, value []byte) {

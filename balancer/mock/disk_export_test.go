@@ -63,8 +63,8 @@ func (s Stored) Apply(b Batch) {
 	}
 }
 
-func (s Stored) memory() disk.Memory {
-	all := disk.Memory{}
+func (s Stored) memory() disk.MemorySource {
+	all := disk.MemorySource{}
 	for bucket, entries := range s {
 		for key, value := range entries {
 			all[bucket] = append(all[bucket], disk.Entry{Bucket: bucket, Key: []byte(key), Value: value})

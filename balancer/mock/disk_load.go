@@ -45,7 +45,9 @@ func (st *Storage) load(from disk.Source, t *changeCapture) error {
 	return nil
 }
 
-func (l *stateLoader) noteNumber(number uint64) { l.tracker.number = max(l.tracker.number, number) }
+func (l *stateLoader) noteNumber(number uint64) {
+	l.tracker.lastNumber = max(l.tracker.lastNumber, number)
+}
 
 func (l *stateLoader) loadMeta(key, value []byte) error {
 	switch string(key) {

@@ -97,7 +97,7 @@ func (m metadataBuilder) insertConfig() error {
 			coll.Delete(record) // the cluster id of the new cluster
 		}
 		for _, doc := range docs {
-			if doc = m.adaptEntry(name, doc); doc == nil {
+			if doc = m.entryWithKnownChunks(name, doc); doc == nil {
 				continue
 			}
 			if _, err := coll.Insert(doc); err != nil {
@@ -121,9 +121,9 @@ func (m metadataBuilder) insertConfig() error {
 	return nil
 }
 
-// adaptEntry converts a document to the mock's form. It drops the entries of collections whose chunks
+// entryWithKnownChunks converts a document to the mock's form. It drops the entries of collections whose chunks
 // are unknown.
-func (m metadataBuilder) adaptEntry(collection string, doc bson.Raw) bson.Raw {
+func (m metadataBuilder) entryWithKnownChunks(collection string, doc bson.Raw) bson.Raw {
 	if collection != configCollections {
 		return doc
 	}
@@ -227,7 +227,7 @@ func (m metadataBuilder) createCollections() error {
 			}
 			local := newLocal(LanguageOf(m.c.release), coll.UUID, nil, coll.Namespace)
 			index := store.IndexSpec{Name: indexName(coll.Pattern), Key: coll.Pattern.Doc(), Unique: coll.Unique}
-			if _, ok := local.keyIndex(coll.Pattern); !ok {
+			if _, ok := local.shardKeyIndex(coll.Pattern); !ok {
 				if err := local.docs.CreateIndex(index); err != nil {
 					return fmt.Errorf("the index of %s: %w", coll.Namespace, err)
 				}
@@ -335,7 +335,7 @@ func (c *Cluster) Load(path string) error {
 	if err := c.replaceState(fresh); err != nil {
 		return err
 	}
-	for _, follow := range c.onReplaced {
+	for _, follow := range c.onStateReplaced {
 		follow()
 	}
 	if err := c.addresses.writeToConfig(); err != nil {
@@ -356,7 +356,7 @@ func (c *Cluster) Load(path string) error {
 
 // OnReplaced registers a function that is called, with the lock held, in the step in which the cluster's
 // state is replaced. It is for callers that keep data about the state. The caller holds the lock.
-func (c *Cluster) OnReplaced(f func()) { c.onReplaced = append(c.onReplaced, f) }
+func (c *Cluster) OnReplaced(f func()) { c.onStateReplaced = append(c.onStateReplaced, f) }
 
 // newEmptyCopy returns an empty cluster with the same configuration that is not running.
 func (c *Cluster) newEmptyCopy() (*Cluster, error) {

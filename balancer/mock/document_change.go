@@ -28,11 +28,11 @@ func (rq *Request) computeUnlocked(f func(ctx context.Context) error) error {
 	if rq.unlocked == nil {
 		return f(context.Background())
 	}
-	replaced := rq.env.clock.StateGeneration()
+	replaced := rq.env.clock.Replacements()
 	if err := rq.unlocked(f); err != nil {
 		return err
 	}
-	if rq.env.clock.StateGeneration() != replaced {
+	if rq.env.clock.Replacements() != replaced {
 		return clock.ErrReplaced()
 	}
 	return nil

@@ -246,7 +246,7 @@ func (r routerView) refreshIfRefused(ns string, to routing.Targets) {
 	if r.config.holdsCollection(ns) {
 		return
 	}
-	by, refused := r.cache.Refusal(ns, r.config, to)
+	by, refused := r.cache.FirstStaleShard(ns, r.config, to)
 	if refused {
 		r.refreshAfterRefusal(ns)
 	}

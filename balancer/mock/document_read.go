@@ -76,7 +76,7 @@ func (rq *Request) FindPoint(ns string, filter *filter.Filter) (docs []bson.Raw,
 	docs = make([]bson.Raw, 0, 1)
 	for _, t := range targets {
 		from := len(docs)
-		if docs, ok = t.docs.FindPoint(filter, docs); !ok {
+		if docs, ok = t.docs.FindByEquality(filter, docs); !ok {
 			return nil, false, nil
 		}
 		found := docs[from:]

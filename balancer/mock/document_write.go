@@ -156,7 +156,7 @@ func (rq *Request) validate(rules validation, doc bson.Raw) error {
 func (rq *Request) routeInsert(ns string, doc bson.Raw) (*shard, *localCollection, error) {
 	s, local, err := rq.findOwner(ns, doc)
 	if err == nil {
-		rq.routerView.routeKey(ns, rq.key)
+		rq.routerView.routeKey(ns, rq.lastKey)
 	}
 	return s, local, err
 }
@@ -169,7 +169,7 @@ func (rq *Request) findOwner(ns string, doc bson.Raw) (*shard, *localCollection,
 		return nil, nil, err
 	}
 	if !tracked {
-		rq.key = rq.key[:0]
+		rq.lastKey = rq.lastKey[:0]
 		db := catalog.DatabaseOf(ns)
 		primary, ok := rq.env.config.Primary(db)
 		if s := rq.env.shards[primary]; ok && s != nil && s.colls[ns] != nil {
@@ -187,11 +187,11 @@ func (rq *Request) findOwner(ns string, doc bson.Raw) (*shard, *localCollection,
 		rq.routerView.countCreation()
 		return rq.env.shards[primary], rq.env.collections.ensureOnPrimary(ns, nil), nil
 	}
-	key, err := coll.Pattern.AppendDocumentKey(slices.Grow(rq.key[:0], 64), doc)
+	key, err := coll.Pattern.AppendDocumentKey(slices.Grow(rq.lastKey[:0], 64), doc)
 	if err != nil {
 		return nil, nil, err
 	}
-	rq.key = key
+	rq.lastKey = key
 	s := rq.env.shards[rq.env.config.Table(ns).ShardOfBytes(key)]
 	return s, s.colls[ns], nil
 }
@@ -381,7 +381,7 @@ func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, 
 		return err
 	}
 	if s != p.shard {
-		rq.routerView.routeKey(ns, rq.key)
+		rq.routerView.routeKey(ns, rq.lastKey)
 		if err := rq.contact(s.id); err != nil {
 			return unacknowledgedError(s.id, err)
 		}

@@ -104,7 +104,7 @@ func checkChunkOperations(cfg *ConfigDB) error {
 	if !cfg.isCopyingMetadata() {
 		return nil
 	}
-	return errChunksFrozen()
+	return errChunkOperationsForbidden()
 }
 
 // awaitMetadataCopy waits until collections may be resharded or moved.

@@ -43,7 +43,7 @@ func (m *migration) beginClone() {
 		return
 	}
 	local := m.local(m.donor)
-	if _, ok := local.keyIndex(m.coll.Pattern); !ok {
+	if _, ok := local.shardKeyIndex(m.coll.Pattern); !ok {
 		m.fail(mongoerr.New(mongoerr.IndexNotFound, "can't find index with prefix %s in storeCurrentRecordId for %s",
 			m.coll.Pattern.Doc(), m.req.Namespace))
 		return

@@ -279,7 +279,7 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	case chunk.Shard == m.req.To:
 		return reply, nil
 	case chunk.Shard != m.req.From:
-		return reply, mongoerr.New(mongoerr.CommitThirdShard, "the chunk is on shard %s", chunk.Shard)
+		return reply, mongoerr.New(mongoerr.CommitOnThirdShard, "the chunk is on shard %s", chunk.Shard)
 	case m.initialVersion.Compare(chunk.Version) < 0:
 		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunk has changed since the migration began")
 	}

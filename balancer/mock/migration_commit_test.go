@@ -323,7 +323,7 @@ func showSplit(details bson.Raw) string {
 func (s splitCase) splitVector(t *testing.T) {
 	const size = 1000
 	v := s.Vector
-	req := SplitVectorRequest{ChunkBytes: int64(v.ChunkDocs * size), Force: v.Force, MaxKeys: int64(v.MaxKeys),
+	req := SplitVectorRequest{ChunkBytes: int64(v.ChunkDocs * size), Force: v.Force, MaxKeysPerPiece: int64(v.MaxKeys),
 		MaxPoints: int64(v.MaxPoints)}
 	if got := splitVectorPoints(keysOf(100), req.keysPerPiece(size, 100), req.MaxPoints); !slices.Equal(got, s.Forward) {
 		t.Errorf("%v, want %v", got, s.Forward)

@@ -66,7 +66,7 @@ type Migrations struct {
 	failPoints *FailPoints
 	ids        *ids.Source
 	log        *configLogs
-	membership *Membership
+	membership *ShardMembership
 	shards     shardSet
 	stats      *Statistics
 

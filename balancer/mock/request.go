@@ -62,8 +62,8 @@ type Request struct {
 	routerView routerView
 	// waitsForNodes reports whether the request waits for unavailable nodes.
 	waitsForNodes bool
-	// key is the encoded shard key of the last document, and a buffer for the next one.
-	key []byte
+	// lastKey is the encoded shard key of the last document, and a buffer for the next one.
+	lastKey []byte
 	// secondary tracks the documents that reads lose on secondaries; nil for reads from primaries.
 	secondary *SecondaryRead
 	// insertTarget is the target of the last insert.

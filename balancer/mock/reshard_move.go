@@ -235,7 +235,7 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 	moved := make(map[catalog.ShardID]*localCollection)
 	for _, id := range table.Owners() {
 		moved[id] = rs.collections.emptyLike(coll.Namespace, like, id)
-		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
+		if _, ok := moved[id].shardKeyIndex(table.Pattern()); !ok {
 			if err := moved[id].makeKeyIndex(table.Pattern(), false); err != nil {
 				return nil, err
 			}

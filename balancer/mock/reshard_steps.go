@@ -59,7 +59,7 @@ type Reshardings struct {
 	ids         *ids.Source
 	locator     *locator
 	log         *configLogs
-	membership  *Membership
+	membership  *ShardMembership
 	migrations  *Migrations
 	failPoints  *FailPoints
 	shards      shardSet
@@ -323,7 +323,7 @@ func (r *resharding) blockWrites() {
 		return
 	}
 	r.enterState(reshardBlocking)
-	r.pause(pauseBeforeDecision, func() { r.after(reshardStepTime, r.finish) })
+	r.pause(pauseBeforeDecision, func() { r.after(reshardStepTime, r.commitAndComplete) })
 }
 
 // endIfAborted ends an operation that was aborted or whose collection was dropped, and reports whether
@@ -348,8 +348,8 @@ func (r *resharding) abandon() {
 	r.complete(r.abortReason)
 }
 
-// finish moves every document to its new location.
-func (r *resharding) finish() {
+// commitAndComplete moves every document to its new location.
+func (r *resharding) commitAndComplete() {
 	if r.endIfAborted() {
 		return
 	}

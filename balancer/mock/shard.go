@@ -118,14 +118,14 @@ func (s *shard) ownedBytes(ns string, uuid bson.Binary) int64 {
 	return bytes / docs * (docs - orphans)
 }
 
-// keyIndex returns the index that serves a shard key.
-func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
+// shardKeyIndex returns the index that serves a shard key.
+func (l *localCollection) shardKeyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	return l.docs.IndexFor(p.Doc())
 }
 
 // shardingIndex returns an index with which the collection can be sharded, which must not be multikey.
 func (l *localCollection) shardingIndex(p catalog.KeyPattern) (*store.Index, bool) {
-	index, ok := l.keyIndex(p)
+	index, ok := l.shardKeyIndex(p)
 	if !ok || index.IsMultikey() {
 		return nil, false
 	}
@@ -141,7 +141,7 @@ func (l *localCollection) documentsInRange(
 	if l.docs.Count() == 0 {
 		return func(func(store.RecordID, []byte) bool) {} // all data may be virtual
 	}
-	index, ok := l.keyIndex(p)
+	index, ok := l.shardKeyIndex(p)
 	if !ok {
 		return l.scanRange(p, min, max)
 	}

@@ -15,8 +15,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Membership adds shards to the cluster and removes them.
-type Membership struct {
+// ShardMembership adds shards to the cluster and removes them.
+type ShardMembership struct {
 	*clusterSettings
 	addresses         *Addresses
 	clusterParameters *ClusterParameters
@@ -34,11 +34,11 @@ type Membership struct {
 	hadTwoShards bool
 }
 
-// Membership returns the Membership of the cluster.
-func (c *Cluster) Membership() *Membership { return c.membership }
+// ShardMembership returns the Membership of the cluster.
+func (c *Cluster) ShardMembership() *ShardMembership { return c.membership }
 
 // Add adds a shard and returns its id. If name is empty, it chooses a name.
-func (m *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
+func (m *ShardMembership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
 	known, err := m.findExisting(at, name)
 	if known != "" || err != nil {
@@ -78,7 +78,7 @@ func (m *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) 
 
 // findExisting returns the shard that already has the address and the name. It fails with
 // IllegalOperation if they match an existing shard only partly.
-func (m *Membership) findExisting(at ShardAddress, name string) (catalog.ShardID, error) {
+func (m *ShardMembership) findExisting(at ShardAddress, name string) (catalog.ShardID, error) {
 	shards, err := m.config.Shards()
 	if err != nil {
 		return "", err
@@ -103,7 +103,7 @@ func hasCommonMember(address, hosts string) bool {
 }
 
 // freeName returns the next unused name of the form shard0000.
-func (m *Membership) freeName() string {
+func (m *ShardMembership) freeName() string {
 	next := 0
 	for id := range m.shards {
 		var n int
@@ -115,7 +115,7 @@ func (m *Membership) freeName() string {
 }
 
 // checkReturning rejects a removed shard that still has a database that exists in the cluster.
-func (m *Membership) checkReturning(s *shard) error {
+func (m *ShardMembership) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
 		if primary, known := m.config.Primary(db); known {
@@ -134,7 +134,7 @@ type ShardSpec struct {
 }
 
 // AddEmpty adds an empty shard and adds it to its zones.
-func (m *Membership) AddEmpty(s ShardSpec) (catalog.ShardID, error) {
+func (m *ShardMembership) AddEmpty(s ShardSpec) (catalog.ShardID, error) {
 	if err := m.faults.checkReachable(routerNode, configShard); err != nil {
 		return "", err
 	}
@@ -163,7 +163,7 @@ func (m *Membership) AddEmpty(s ShardSpec) (catalog.ShardID, error) {
 }
 
 // hosts returns the hosts of the shards, of the removed shards and of the config server.
-func (m *Membership) hosts() *hosts {
+func (m *ShardMembership) hosts() *hosts {
 	known := newHosts(m.addresses.ConfigServer())
 	for _, id := range m.shards.ids() {
 		known.reserve(m.addresses.HostOf(id))
@@ -212,7 +212,7 @@ func isValidHost(text string) bool {
 
 // AddConfigShard makes the config server a shard of the cluster (transitionFromDedicatedConfigServer).
 // It does nothing if it is a shard.
-func (m *Membership) AddConfigShard() error {
+func (m *ShardMembership) AddConfigShard() error {
 	if m.shards[configShard] != nil {
 		return nil
 	}

@@ -22,9 +22,9 @@ type Removal struct {
 	Databases, Collections []string
 	// NotClean reports whether a drained config server still has pending range deletions or a collection
 	// with documents.
-	NotClean         bool
-	PendingDeletions int64
-	FirstNonEmpty    string
+	NotClean                bool
+	PendingDeletions        int64
+	FirstNonEmptyCollection string
 }
 
 // IsEmpty reports whether no chunks and databases are left to move.
@@ -32,7 +32,7 @@ func (r Removal) IsEmpty() bool { return r.Chunks == 0 && len(r.Databases) == 0 
 
 // Remove starts or continues the removal of a shard, given by id, connection string or host. The call
 // must be repeated until Completed.
-func (m *Membership) Remove(name string) (Removal, error) {
+func (m *ShardMembership) Remove(name string) (Removal, error) {
 	shard, err := m.ShardToDrain(name)
 	if err != nil {
 		return Removal{}, err
@@ -41,7 +41,7 @@ func (m *Membership) Remove(name string) (Removal, error) {
 }
 
 // removeStep starts or continues a removal.
-func (m *Membership) removeStep(shard catalog.Shard) (Removal, error) {
+func (m *ShardMembership) removeStep(shard catalog.Shard) (Removal, error) {
 	if err := m.checkRemoval(shard); err != nil {
 		return Removal{}, err
 	}
@@ -58,7 +58,7 @@ func (m *Membership) removeStep(shard catalog.Shard) (Removal, error) {
 }
 
 // checkRemoval makes the checks that every call repeats.
-func (m *Membership) checkRemoval(shard catalog.Shard) error {
+func (m *ShardMembership) checkRemoval(shard catalog.Shard) error {
 	shards, err := m.config.Shards()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *ConfigDB) databasesOn(id catalog.ShardID) []string {
 }
 
 // finishRemoval removes an empty shard from the cluster. The shard keeps its data.
-func (m *Membership) finishRemoval(shard catalog.Shard) error {
+func (m *ShardMembership) finishRemoval(shard catalog.Shard) error {
 	m.config.remove(configShards, string(shard.ID))
 	if shard.ID != configShard {
 		m.removed[shard.Host] = m.shards[shard.ID]
@@ -120,7 +120,7 @@ const (
 
 // RemoveConfigShard starts or continues the transition to a dedicated config server
 // (transitionToDedicatedConfigServer). The call must be repeated until Completed.
-func (m *Membership) RemoveConfigShard() (Removal, error) {
+func (m *ShardMembership) RemoveConfigShard() (Removal, error) {
 	shard, err := m.ConfigShardToDrain()
 	if err != nil {
 		return Removal{}, err
@@ -131,7 +131,7 @@ func (m *Membership) RemoveConfigShard() (Removal, error) {
 // checkConfigShardClean checks whether a drained config server has user data left. It stays in the cluster,
 // so its user data must be deleted. Newer releases drop the data once there are no unready range
 // deletions.
-func (m *Membership) checkConfigShardClean(r *Removal) {
+func (m *ShardMembership) checkConfigShardClean(r *Removal) {
 	s := m.shards[configShard]
 	if m.release.DropsOrphansOfConfig() {
 		r.PendingDeletions = int64(s.countUnready())
@@ -140,11 +140,11 @@ func (m *Membership) checkConfigShardClean(r *Removal) {
 	}
 	r.PendingDeletions = int64(len(s.deletions))
 	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
-		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmpty == "" {
-			r.FirstNonEmpty = ns
+		if docs, _ := s.colls[ns].counts(); docs > 0 && r.FirstNonEmptyCollection == "" {
+			r.FirstNonEmptyCollection = ns
 		}
 	}
-	r.NotClean = r.PendingDeletions > 0 || r.FirstNonEmpty != ""
+	r.NotClean = r.PendingDeletions > 0 || r.FirstNonEmptyCollection != ""
 }
 
 // Since 8.3 each step of a removal has its own command (rules/03-commands §1.5). The methods below
@@ -152,7 +152,7 @@ func (m *Membership) checkConfigShardClean(r *Removal) {
 
 // ShardToDrain returns a shard by id, connection string or host. It fails for the config server, which
 // has its own commands.
-func (m *Membership) ShardToDrain(name string) (catalog.Shard, error) {
+func (m *ShardMembership) ShardToDrain(name string) (catalog.Shard, error) {
 	shard, err := m.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
 		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use "+
@@ -163,12 +163,12 @@ func (m *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 
 // ConfigShardToDrain returns the config server as a shard. It fails with error 70 if the config server
 // is not a shard.
-func (m *Membership) ConfigShardToDrain() (catalog.Shard, error) {
+func (m *ShardMembership) ConfigShardToDrain() (catalog.Shard, error) {
 	return m.config.ShardByID(string(configShard))
 }
 
 // StartShardDraining implements the separate command to start draining (since 8.3).
-func (m *Membership) StartShardDraining(shard catalog.Shard) error {
+func (m *ShardMembership) StartShardDraining(shard catalog.Shard) error {
 	shards, err := m.config.Shards()
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (m *Membership) StartShardDraining(shard catalog.Shard) error {
 
 // markDraining marks a shard as draining, so that the balancer empties it. It does nothing if the shard
 // is draining.
-func (m *Membership) markDraining(shard catalog.Shard) error {
+func (m *ShardMembership) markDraining(shard catalog.Shard) error {
 	if shard.Draining {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (m *Membership) markDraining(shard catalog.Shard) error {
 }
 
 // StopDraining cancels the draining of a shard. It does nothing if the shard is not draining.
-func (m *Membership) StopDraining(shard catalog.Shard) error {
+func (m *ShardMembership) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (m *Membership) StopDraining(shard catalog.Shard) error {
 
 // DrainingStatus returns the data that a shard still has, including what reshardings in progress will
 // move to it.
-func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
+func (m *ShardMembership) DrainingStatus(shard catalog.Shard) Removal {
 	r := Removal{Shard: shard.ID, Databases: m.config.databasesOn(shard.ID),
 		Collections: m.config.trackedUnshardedOn(shard.ID)}
 	r.Chunks = m.reshardings.incomingChunks(shard.ID)
@@ -229,7 +229,7 @@ func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
 
 // CommitRemoval removes a drained shard from the cluster. It fails with IllegalOperation if the shard is
 // not drained.
-func (m *Membership) CommitRemoval(shard catalog.Shard) error {
+func (m *ShardMembership) CommitRemoval(shard catalog.Shard) error {
 	version, _ := m.clusterParameters.FCVDocument().Lookup("version").StringValueOK()
 	if fcv, _ := catalog.ReleaseOf(version); !fcv.AllowsCommitShardRemoval() {
 		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
@@ -248,7 +248,7 @@ func (m *Membership) CommitRemoval(shard catalog.Shard) error {
 }
 
 // CollectionsToMove returns the unsharded collections on a shard, tracked or not.
-func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
+func (m *ShardMembership) CollectionsToMove(id catalog.ShardID) []string {
 	list := m.config.trackedUnshardedOn(id)
 	for ns := range m.shards[id].colls {
 		db, name, _ := strings.Cut(ns, ".")
@@ -264,7 +264,7 @@ func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
 }
 
 // BytesOn returns the size of the user data on a shard, including orphans.
-func (m *Membership) BytesOn(id catalog.ShardID) (sum int64) {
+func (m *ShardMembership) BytesOn(id catalog.ShardID) (sum int64) {
 	for ns, local := range m.shards[id].colls {
 		if !onConfigServer(catalog.DatabaseOf(ns)) {
 			_, bytes := local.counts()

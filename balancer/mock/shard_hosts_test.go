@@ -27,7 +27,7 @@ func TestMadeUpHostsNeverCollide(t *testing.T) {
 	defer c.clock.Unlock()
 	c.membership.removed["rs7/"+mockHostname+":27026"] = newShard("gone")
 	for range 4 {
-		if _, err := c.Membership().AddEmpty(ShardSpec{}); err != nil {
+		if _, err := c.ShardMembership().AddEmpty(ShardSpec{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -149,9 +149,9 @@ const chunkDocBytes = 200
 func cappedBytes(ns string) int64 {
 	switch ns {
 	case "config." + configChangelog:
-		return changelogBytes
+		return changelogReportedBytes
 	case "config." + configActionlog:
-		return actionlogBytes
+		return actionlogReportedBytes
 	}
 	return 0
 }

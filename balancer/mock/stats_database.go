@@ -208,7 +208,7 @@ func (st *Statistics) rangeSizeOn(part LocalStats, ns string, pattern catalog.Ke
 	if l == nil {
 		return 0, 0, noIndex
 	}
-	if _, found := l.keyIndex(pattern); !found {
+	if _, found := l.shardKeyIndex(pattern); !found {
 		return 0, 0, noIndex
 	}
 	for record := range l.documentsInRange(pattern, lower, upper) {

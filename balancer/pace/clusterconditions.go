@@ -93,7 +93,7 @@ func (g *Gate) readMemberObstacle(ctx context.Context, m Move) (*obstacle, error
 	if err != nil {
 		return noAnswerObstacle("can't read what --pause-when needs from the members", err)
 	}
-	v := g.rules.PauseWhen.Judge(readings)
+	v := g.rules.PauseWhen.Evaluate(readings)
 	g.reportUnreported(v.Unreported)
 	return g.verdictObstacle(m, v), nil
 }
@@ -127,12 +127,12 @@ func (g *Gate) verdictObstacle(m Move, v Verdict) *obstacle {
 
 // reportUnreported reports each quantity that no member reports, once.
 func (g *Gate) reportUnreported(unreported []Quantity) {
-	g.tellMu.Lock()
-	defer g.tellMu.Unlock()
+	g.eventMu.Lock()
+	defer g.eventMu.Unlock()
 	for _, q := range unreported {
-		if !g.toldUnreported[q] {
-			g.toldUnreported[q] = true
-			g.tell(Event{Reason: NotReported, Text: fmt.Sprintf("no member reports %s: --pause-when ignores it", q)})
+		if !g.missingReported[q] {
+			g.missingReported[q] = true
+			g.onEvent(Event{Reason: ConditionUnmeasured, Text: fmt.Sprintf("no member reports %s: --pause-when ignores it", q)})
 		}
 	}
 }

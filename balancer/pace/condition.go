@@ -27,8 +27,8 @@ type Verdict struct {
 	Unreported []Quantity
 }
 
-// Judge evaluates the condition for the readings of members.
-func (c *Condition) Judge(readings []Reading) Verdict {
+// Evaluate evaluates the condition for the readings of members.
+func (c *Condition) Evaluate(readings []Reading) Verdict {
 	var v Verdict
 	v.Holds = c.root.holds(readings, &v)
 	return v

@@ -74,7 +74,7 @@ func TestConditionJudges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := c.Judge([]Reading{a, b, config})
+		v := c.Evaluate([]Reading{a, b, config})
 		if why := strings.Join(v.Reasons, ", "); v.Holds != tt.holds || why != tt.why || !slices.Equal(v.Unreported, tt.untold) {
 			t.Errorf("%q: %+v", tt.text, v)
 		}
@@ -101,7 +101,7 @@ func FuzzParseCondition(f *testing.F) {
 			return
 		}
 		again, err := ParseCondition("(" + text + ")")
-		if err != nil || again.Judge(readings).Holds != c.Judge(readings).Holds || len(c.Quantities()) == 0 {
+		if err != nil || again.Evaluate(readings).Holds != c.Evaluate(readings).Holds || len(c.Quantities()) == 0 {
 			t.Errorf("in parentheses it is another one: %v", err)
 		}
 	})

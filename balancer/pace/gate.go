@@ -26,40 +26,41 @@ type Gate struct {
 	clock       Clock
 	readTime    func(context.Context) (time.Time, error)
 	readMembers func(context.Context, []catalog.ShardID) ([]Reading, error)
-	tell        func(Event)
+	onEvent     func(Event)
 	readHold    func(context.Context, HoldInput) (string, error) // nil if the run can't be held
 	readRoom    func(context.Context, Move) (VolumeRoom, error)
 	// random returns numbers from 0 up to 1, so that the delays of several runs differ.
 	random func() float64
 
-	tellMu sync.Mutex // is held before mu
+	eventMu sync.Mutex // is held before mu
 
 	mu                  sync.Mutex
-	began               time.Time // start of the run, or of the first run of the same work
-	claimed             Done      // by moves that have begun
-	admittedSteps       int       // steps that may begin, those that have begun included
-	checkingSteps       int       // steps that are checking whether they may begin
-	balancerWasOn       bool      // before the run
-	balancerStopped     bool      // the balancer was on, and a user has stopped it
+	began               time.Time   // start of the run, or of the first run of the same work
+	claimed             MovedAmount // by moves that have begun
+	admittedSteps       int         // steps that may begin, those that have begun included
+	checkingSteps       int         // steps that are checking whether they may begin
+	balancerWasOn       bool        // before the run
+	balancerStopped     bool        // the balancer was on, and a user has stopped it
 	runningMoves        int
 	possibleExcessBytes int64 // bytes that running moves may move beyond the expected ones
-	done                Done
+	done                MovedAmount
 	pauseEnds           time.Time // end of the pause after the last move
 	failures            failures
 	overloads           overloads
 	waits               map[Reason]*wait
 	calmSince           map[pair]time.Time // for pairs that were busy: since when they are not busy
-	toldUnreported      map[Quantity]bool  // quantities that were reported as missing
+	missingReported     map[Quantity]bool  // quantities that were reported as missing
 	arriving            arrivals
 
-	firstStepAt                    time.Time // when the first step began; shutBefore is how long a window was shut before
-	shutBefore                     time.Duration
+	// when the first step began; shutBeforeFirstStep is how long a window was shut before
+	firstStepAt                    time.Time
+	shutBeforeFirstStep            time.Duration
 	byteTrajectory, stepTrajectory trajectory
 	remaining                      *Remaining // remaining work; nil if it is not known
 }
 
-// Done is the amount that a run has moved.
-type Done struct {
+// MovedAmount is the amount that a run has moved.
+type MovedAmount struct {
 	Moves int
 	Bytes int64
 }
@@ -80,22 +81,22 @@ func WithMembers(read func(context.Context, []catalog.ShardID) ([]Reading, error
 }
 
 // WithEvents sets the function that receives events. It is never called concurrently.
-func WithEvents(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
+func WithEvents(tell func(Event)) Option { return func(g *Gate) { g.onEvent = tell } }
 
 // NewGate returns a Gate for one run, which begins now.
 func NewGate(r Rules, c Clock, options ...Option) *Gate {
 	g := &Gate{
-		rules:          r,
-		clock:          c,
-		began:          c.Now().Add(-r.SpentBefore),
-		claimed:        r.MovedBefore,
-		pauseEnds:      c.Now().Add(r.FirstPause),
-		tell:           func(Event) {},
-		failures:       newFailures(r.MaxFailures),
-		waits:          map[Reason]*wait{},
-		calmSince:      map[pair]time.Time{},
-		toldUnreported: map[Quantity]bool{},
-		arriving:       arrivals{},
+		rules:           r,
+		clock:           c,
+		began:           c.Now().Add(-r.SpentBefore),
+		claimed:         r.MovedBefore,
+		pauseEnds:       c.Now().Add(r.FirstPause),
+		onEvent:         func(Event) {},
+		failures:        newFailures(r.MaxFailures),
+		waits:           map[Reason]*wait{},
+		calmSince:       map[pair]time.Time{},
+		missingReported: map[Quantity]bool{},
+		arriving:        arrivals{},
 	}
 	g.random = rand.Float64
 	g.readRoom = func(context.Context, Move) (VolumeRoom, error) { return VolumeRoom{}, errNoMembers }
@@ -119,10 +120,10 @@ func (g *Gate) EndTime() time.Time {
 func (g *Gate) Spent() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.spent()
+	return g.spentLocked()
 }
 
-func (g *Gate) spent() time.Duration {
+func (g *Gate) spentLocked() time.Duration {
 	now := g.clock.Now()
 	spent := now.Sub(g.began)
 	for _, r := range []Reason{WaitWindow, WaitPaused} {
@@ -253,7 +254,7 @@ func (g *Gate) localObstacleLocked(m Move) (*obstacle, error) {
 	if r := g.rules; r.MaxBytes > 0 && g.runningMoves > 0 && !m.MovesNothing &&
 		g.claimed.Bytes+g.possibleExcessBytes+m.Bytes > r.MaxBytes {
 		return &obstacle{
-			reason: WaitMovesUnderWay, left: limitPollInterval,
+			reason: WaitNearLimit, left: limitPollInterval,
 			text: fmt.Sprintf("the moves under way may reach the limit of %s", humanize.Bytes(r.MaxBytes)),
 		}, nil
 	}
@@ -273,7 +274,7 @@ func (g *Gate) claim(m Move) bool {
 	if g.firstStepAt.IsZero() {
 		g.firstStepAt = g.clock.Now()
 		if w := g.waits[WaitWindow]; w != nil {
-			g.shutBefore = w.waitedTime(g.firstStepAt)
+			g.shutBeforeFirstStep = w.waitedTime(g.firstStepAt)
 		}
 	}
 	g.claimed.add(m, 1)
@@ -293,8 +294,8 @@ func (g *Gate) countRunning(m Move, delta int) {
 }
 
 func (g *Gate) startPause() {
-	if g.rules.Pause > 0 {
-		g.pauseEnds = g.clock.Now().Add(g.rules.Pause)
+	if g.rules.PauseBetween > 0 {
+		g.pauseEnds = g.clock.Now().Add(g.rules.PauseBetween)
 	}
 }
 
@@ -310,7 +311,7 @@ func (g *Gate) runOverError(m Move) error {
 		return r.MovesNote.reachedError(humanize.Count(r.MaxMoves, "move"))
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.MovesNothing:
 		return r.BytesNote.reachedError(humanize.Bytes(r.MaxBytes))
-	case r.MaxTime > 0 && g.spent() >= r.MaxTime:
+	case r.MaxTime > 0 && g.spentLocked() >= r.MaxTime:
 		return g.timeLimitError()
 	}
 	return nil
@@ -320,7 +321,7 @@ func (g *Gate) timeLimitError() error {
 	return g.rules.TimeNote.reachedError(humanize.Duration(g.rules.MaxTime))
 }
 
-func (d *Done) add(m Move, times int) {
+func (d *MovedAmount) add(m Move, times int) {
 	if !m.MovesNothing {
 		d.Moves, d.Bytes = d.Moves+times, d.Bytes+int64(times)*m.Bytes
 	}
@@ -396,7 +397,7 @@ func (g *Gate) LeaveMoved(m Move, bytes int64) {
 }
 
 // Moved returns the amount that was moved so far.
-func (g *Gate) Moved() Done {
+func (g *Gate) Moved() MovedAmount {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.done

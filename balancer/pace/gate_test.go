@@ -81,7 +81,7 @@ func TestLimits(t *testing.T) {
 		g.Leave(a, errBroken) // it may have moved
 		refused(t, g, a, "2 moves")
 		g.Leave(a, nil)
-		if got := g.Moved(); got != (Done{1, 10}) {
+		if got := g.Moved(); got != (MovedAmount{1, 10}) {
 			t.Errorf("%+v", got)
 		}
 
@@ -138,7 +138,7 @@ func TestUnknownVolume(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		g := NewGate(Rules{Pause: time.Minute}, wall{})
+		g := NewGate(Rules{PauseBetween: time.Minute}, wall{})
 		a := move("a", "b", 1)
 		if waited := mustEnter(t, g, a); waited != 0 {
 			t.Errorf("the first one waited %s", waited)
@@ -247,8 +247,8 @@ func TestGateKeepsItsRules(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := Rules{
 			MaxMoves: rapid.IntRange(0, 8).Draw(rt, "moves"), MaxBytes: rapid.Int64Range(0, 40).Draw(rt, "bytes"),
-			MaxTime: time.Duration(rapid.IntRange(0, 40).Draw(rt, "hours")) * time.Hour,
-			Pause:   time.Duration(rapid.IntRange(0, 90).Draw(rt, "pause")) * time.Second,
+			MaxTime:      time.Duration(rapid.IntRange(0, 40).Draw(rt, "hours")) * time.Hour,
+			PauseBetween: time.Duration(rapid.IntRange(0, 90).Draw(rt, "pause")) * time.Second,
 		}
 		if rapid.Bool().Draw(rt, "window") {
 			r.Window = &Window{Location: time.UTC, timeZoneName: "UTC"}
@@ -309,7 +309,7 @@ func (c crowd) run() (wrong []string) {
 	running.Wait()
 	for i, at := range append(entered[:len(entered):len(entered)], time.Now()) {
 		apart := at.Sub(append([]time.Time{began}, entered...)[i])
-		check(i > 0 && i < len(entered) && apart < c.r.Pause, "a move began %s after another", apart)
+		check(i > 0 && i < len(entered) && apart < c.r.PauseBetween, "a move began %s after another", apart)
 		check(apart > 25*time.Hour, "nothing began for %s", apart)
 	}
 	done := g.Moved()

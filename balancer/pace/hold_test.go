@@ -35,7 +35,7 @@ func TestTimeOfWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		heldUntil := time.Now().Add(2 * time.Hour)
-		g := NewGate(Rules{MaxTime: 5 * time.Hour, CountOnlyOpenTime: true, Window: window, Pause: 3 * time.Hour}, wall{},
+		g := NewGate(Rules{MaxTime: 5 * time.Hour, CountOnlyOpenTime: true, Window: window, PauseBetween: 3 * time.Hour}, wall{},
 			WithHold(func(context.Context, HoldInput) (string, error) {
 				if time.Now().Before(heldUntil) {
 					return "an incident", nil
@@ -69,8 +69,8 @@ func TestAfterEarlierRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := NewGate(Rules{
-			MaxMoves: 5, MaxBytes: 100, MaxTime: 10 * time.Hour, Pause: time.Hour, Window: window,
-			MovedBefore: Done{Moves: 3, Bytes: 70}, SpentBefore: 8 * time.Hour, FirstPause: 40 * time.Minute,
+			MaxMoves: 5, MaxBytes: 100, MaxTime: 10 * time.Hour, PauseBetween: time.Hour, Window: window,
+			MovedBefore: MovedAmount{Moves: 3, Bytes: 70}, SpentBefore: 8 * time.Hour, FirstPause: 40 * time.Minute,
 		}, wall{})
 		began := time.Now()
 		if err := g.AwaitOpen(t.Context()); err != nil || time.Since(began) != 40*time.Minute {
@@ -89,7 +89,7 @@ func TestAfterEarlierRuns(t *testing.T) {
 		if err := g.AwaitOpen(t.Context()); !errors.As(err, new(*RunOverError)) {
 			t.Errorf("beyond the time: %v", err)
 		}
-		if done := g.Moved(); done != (Done{Moves: 2, Bytes: 20}) {
+		if done := g.Moved(); done != (MovedAmount{Moves: 2, Bytes: 20}) {
 			t.Errorf("%+v", done)
 		}
 	})

@@ -23,10 +23,10 @@ func (g *Gate) noteOverload(err error) bool {
 	if !mongoerr.IsOverloaded(err) {
 		return false
 	}
-	g.tellMu.Lock()
-	defer g.tellMu.Unlock()
+	g.eventMu.Lock()
+	defer g.eventMu.Unlock()
 	if g.countOverload(err) == minReportedOverloads {
-		g.tell(Event{Reason: WaitOverload, Text: fmt.Sprintf("the cluster is too busy to balance: %v", err)})
+		g.onEvent(Event{Reason: WaitOverload, Text: fmt.Sprintf("the cluster is too busy to balance: %v", err)})
 	}
 	return true
 }
@@ -45,14 +45,14 @@ func (g *Gate) countOverload(err error) int {
 
 // clearOverloads records that a server has executed a command.
 func (g *Gate) clearOverloads() {
-	g.tellMu.Lock()
-	defer g.tellMu.Unlock()
+	g.eventMu.Lock()
+	defer g.eventMu.Unlock()
 	g.mu.Lock()
 	was, spent := g.overloads.inRow, g.clock.Now().Sub(g.overloads.since)
 	g.overloads = overloads{}
 	g.mu.Unlock()
 	if was >= minReportedOverloads {
-		g.tell(Event{Reason: WaitOverload, WaitEnded: true, Waited: spent,
+		g.onEvent(Event{Reason: WaitOverload, WaitEnded: true, Waited: spent,
 			Text: fmt.Sprintf("continuing after %s", humanize.Duration(spent))})
 	}
 }

@@ -35,11 +35,11 @@ type Rules struct {
 	MovesNote, BytesNote, TimeNote LimitNote
 	// MovedBefore and SpentBefore are the amount that earlier runs of the same work have moved, and
 	// their time. They count against the limits.
-	MovedBefore Done
+	MovedBefore MovedAmount
 	SpentBefore time.Duration
-	// Pause is the wait after each move before the next move begins. FirstPause is the rest of that
+	// PauseBetween is the wait after each move before the next move begins. FirstPause is the rest of that
 	// wait after the last move of an earlier run.
-	Pause, FirstPause time.Duration
+	PauseBetween, FirstPause time.Duration
 	// CoolDown is the time for which a range that was moved is not moved again. The code that chooses
 	// moves enforces it; a Gate does not.
 	CoolDown time.Duration

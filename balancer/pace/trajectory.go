@@ -50,15 +50,15 @@ const (
 )
 
 const (
-	// assumedSpread is the assumed standard deviation of the logarithm of the pace as long as few parts
+	// assumedLogPaceDeviation is the assumed standard deviation of the logarithm of the pace as long as few parts
 	// were seen. assumptionWeight is the number of parts as which the assumption counts.
-	assumedSpread    = 0.5
-	assumptionWeight = 3
+	assumedLogPaceDeviation = 0.5
+	assumptionWeight        = 3
 	// lastingUncertainty is the part of the uncertainty that remains after any number of parts, since the load of
 	// the next hour may differ.
 	lastingUncertainty = 0.25
-	// nineInTen is the number of standard deviations that contain nine in ten values.
-	nineInTen = 1.645
+	// ninetyPercentZ is the number of standard deviations that contain nine in ten values.
+	ninetyPercentZ = 1.645
 	// maxTrajectoryParts is the maximum number of parts into which a trajectory is divided to measure their
 	// variation.
 	maxTrajectoryParts = 16
@@ -74,19 +74,19 @@ func (t *trajectory) timeToGo(left float64, now time.Duration) (DurationRange, b
 	if last.amount <= 0 || math.IsInf(rate, 0) {
 		return DurationRange{}, false
 	}
-	spread, parts := t.spread(rate)
+	spread, parts := t.logPaceDeviation(rate)
 	future := math.Max(1, left/last.amount*float64(parts))
 	sigma := math.Sqrt(lastingUncertainty*lastingUncertainty + spread*spread*(1/float64(parts)+1/future))
-	factor := math.Exp(nineInTen * sigma)
+	factor := math.Exp(ninetyPercentZ * sigma)
 	slow := math.Min(rate/factor, last.amount/now.Seconds()) // for a step that does not end
 	return DurationRange{Low: durationOfSeconds(left / (rate * factor)), High: durationOfSeconds(left / slow)}, true
 }
 
-// spread returns the standard deviation of the logarithm of the pace of parts of the trajectory, and
+// logPaceDeviation returns the standard deviation of the logarithm of the pace of parts of the trajectory, and
 // the number of parts.
-func (t *trajectory) spread(rate float64) (float64, int) {
+func (t *trajectory) logPaceDeviation(rate float64) (float64, int) {
 	parts := min(maxTrajectoryParts, len(t.marks))
-	squares, seen := assumptionWeight*assumedSpread*assumedSpread, 0.0
+	squares, seen := assumptionWeight*assumedLogPaceDeviation*assumedLogPaceDeviation, 0.0
 	var before mark
 	for i := range parts {
 		here := t.marks[(i+1)*len(t.marks)/parts-1]
@@ -124,7 +124,7 @@ func (g *Gate) addMarks(m Move) {
 func (g *Gate) workedTime() time.Duration {
 	worked := g.clock.Now().Sub(g.firstStepAt)
 	if w := g.waits[WaitWindow]; w != nil {
-		worked -= w.waitedTime(g.clock.Now()) - g.shutBefore
+		worked -= w.waitedTime(g.clock.Now()) - g.shutBeforeFirstStep
 	}
 	return worked
 }
@@ -147,7 +147,7 @@ func (g *Gate) timeToGo() *DurationRange {
 		return nil
 	}
 	if most := g.rules.MaxTime; most > 0 {
-		ends := max(0, most-g.spent())
+		ends := max(0, most-g.spentLocked())
 		r.Low, r.High = min(r.Low, ends), min(r.High, ends)
 	}
 	return &r

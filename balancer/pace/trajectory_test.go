@@ -140,7 +140,7 @@ func TestTimeToGoWithinTheLimits(t *testing.T) {
 		if jobs, run := rest(t, Rules{CountOnlyOpenTime: true}), rest(t, Rules{}); jobs.High <= run.High {
 			t.Errorf("a night counts for jobs: %v, and for others %v", jobs, run)
 		}
-		again := rest(t, Rules{MaxBytes: 100, MovedBefore: Done{Bytes: 70}})
+		again := rest(t, Rules{MaxBytes: 100, MovedBefore: MovedAmount{Bytes: 70}})
 		if first := rest(t, Rules{MaxBytes: 100}); again.High >= first.High {
 			t.Errorf("%v with 70 bytes of an earlier run, %v without", again, first)
 		}

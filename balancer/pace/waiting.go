@@ -14,22 +14,22 @@ type Reason string
 
 // The reasons.
 const (
-	WaitBetweenMoves  Reason = "pause"    // after the last move
-	WaitFailures      Reason = "failures" // after failures
-	WaitWindow        Reason = "window"
-	WaitNoAnswer      Reason = "no answer" // the cluster does not answer
-	WaitCondition     Reason = "condition" // the condition of --pause-when holds
-	WaitMovesUnderWay Reason = "limit"     // running moves may reach a limit
-	WaitPaused        Reason = "freeze"    // the run is held (WithHold)
-	WaitDisk          Reason = "disk"      // the recipient's volume has no room yet
-	WaitOverload      Reason = "overload"  // a server rejects commands as overloaded
-	// NotReported is not a wait. It reports that no member reports a quantity of the condition.
-	NotReported Reason = "notReported"
+	WaitBetweenMoves Reason = "pause"    // after the last move
+	WaitFailures     Reason = "failures" // after failures
+	WaitWindow       Reason = "window"
+	WaitNoAnswer     Reason = "no answer" // the cluster does not answer
+	WaitCondition    Reason = "condition" // the condition of --pause-when holds
+	WaitNearLimit    Reason = "limit"     // running moves may reach a limit
+	WaitPaused       Reason = "freeze"    // the run is held (WithHold)
+	WaitDisk         Reason = "disk"      // the recipient's volume has no room yet
+	WaitOverload     Reason = "overload"  // a server rejects commands as overloaded
+	// ConditionUnmeasured is not a wait. It reports that no member reports a quantity of the condition.
+	ConditionUnmeasured Reason = "notReported"
 )
 
 // WaitReasons returns the reasons for which moves wait.
 func WaitReasons() []Reason {
-	return []Reason{WaitBetweenMoves, WaitFailures, WaitWindow, WaitNoAnswer, WaitCondition, WaitMovesUnderWay, WaitPaused,
+	return []Reason{WaitBetweenMoves, WaitFailures, WaitWindow, WaitNoAnswer, WaitCondition, WaitNearLimit, WaitPaused,
 		WaitDisk, WaitOverload}
 }
 
@@ -64,17 +64,17 @@ const minReportedFailureWait = 10 * time.Second
 
 // startWait begins a wait.
 func (g *Gate) startWait(o *obstacle) {
-	g.tellMu.Lock()
-	defer g.tellMu.Unlock()
+	g.eventMu.Lock()
+	defer g.eventMu.Unlock()
 	if g.addWaiter(o) {
-		g.tell(Event{Reason: o.reason, Text: o.text})
+		g.onEvent(Event{Reason: o.reason, Text: o.text})
 	}
 }
 
 // changeWait emits an event if the text of a wait has changed.
 func (g *Gate) changeWait(o *obstacle) {
-	g.tellMu.Lock()
-	defer g.tellMu.Unlock()
+	g.eventMu.Lock()
+	defer g.eventMu.Unlock()
 	g.mu.Lock()
 	w := g.waits[o.reason]
 	known := w == nil || w.text == o.text
@@ -83,7 +83,7 @@ func (g *Gate) changeWait(o *obstacle) {
 	}
 	g.mu.Unlock()
 	if !known {
-		g.tell(Event{Reason: o.reason, Text: o.text})
+		g.onEvent(Event{Reason: o.reason, Text: o.text})
 	}
 }
 
@@ -108,10 +108,10 @@ func (g *Gate) addWaiter(o *obstacle) bool {
 
 // finishWait ends a wait, and sends the event that moves continue, if they do.
 func (g *Gate) finishWait(r Reason, continues bool) {
-	g.tellMu.Lock()
-	defer g.tellMu.Unlock()
+	g.eventMu.Lock()
+	defer g.eventMu.Unlock()
 	if e, told := g.removeWaiter(r); told && continues {
-		g.tell(e)
+		g.onEvent(e)
 	}
 }
 
@@ -135,7 +135,7 @@ func (g *Gate) removeWaiter(r Reason) (e Event, told bool) {
 
 // Stats are the statistics of a run.
 type Stats struct {
-	Done
+	MovedAmount
 	// Failures contains the numbers of failures by class.
 	Failures map[policy.FailureClass]int
 	// Waited is the time that moves have waited, including moves that still wait.
@@ -151,7 +151,7 @@ type Stats struct {
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := Stats{Done: g.done, Failures: maps.Clone(g.failures.countByClass), Waited: map[Reason]time.Duration{}}
+	s := Stats{MovedAmount: g.done, Failures: maps.Clone(g.failures.countByClass), Waited: map[Reason]time.Duration{}}
 	for r, w := range g.waits {
 		s.Waited[r] = w.waitedTime(g.clock.Now())
 	}

@@ -42,24 +42,24 @@ const (
 	NoChunk CopyState = "nowhere"
 )
 
-// Judge classifies copies of documents.
-type Judge struct {
+// Classifier classifies copies of documents.
+type Classifier struct {
 	Pattern   catalog.KeyPattern
 	UUID      bson.Binary
 	Owners    *Owners
 	Deletions map[catalog.ShardID][]RangeDeletion
 }
 
-// Verdict describes the copies with one _id.
-type Verdict struct {
+// Classification describes the copies with one _id.
+type Classification struct {
 	States []CopyState // of each copy
 	// MigrationBegan is when the earliest migration began whose range deletion covers a lone copy.
 	MigrationBegan bson.Timestamp
 }
 
 // Classify classifies all copies with one _id on all shards.
-func (j *Judge) Classify(copies []Copy) Verdict {
-	v := Verdict{States: make([]CopyState, len(copies))}
+func (j *Classifier) Classify(copies []Copy) Classification {
+	v := Classification{States: make([]CopyState, len(copies))}
 	owned := false
 	for i, c := range copies {
 		state, since := j.classifyCopy(c)
@@ -85,7 +85,7 @@ func (j *Judge) Classify(copies []Copy) Verdict {
 }
 
 // classifyCopy classifies a copy, assuming that the owner has the document.
-func (j *Judge) classifyCopy(c Copy) (CopyState, bson.Timestamp) {
+func (j *Classifier) classifyCopy(c Copy) (CopyState, bson.Timestamp) {
 	var room [64]byte
 	key, err := j.Pattern.AppendDocumentKey(room[:0], c.Doc)
 	if err != nil {
@@ -109,7 +109,7 @@ func (j *Judge) classifyCopy(c Copy) (CopyState, bson.Timestamp) {
 
 // IsSound reports whether the copies are correct: one owner has the document, and range deletions cover
 // all other copies.
-func (v Verdict) IsSound() bool {
+func (v Classification) IsSound() bool {
 	owned := 0
 	for _, s := range v.States {
 		switch s {
@@ -124,10 +124,10 @@ func (v Verdict) IsSound() bool {
 }
 
 // HasState reports whether some copy is in a state.
-func (v Verdict) HasState(s CopyState) bool { return slices.Contains(v.States, s) }
+func (v Classification) HasState(s CopyState) bool { return slices.Contains(v.States, s) }
 
 // OwnedCount returns how many shards own their copies.
-func (v Verdict) OwnedCount() (n int) {
+func (v Classification) OwnedCount() (n int) {
 	for _, s := range v.States {
 		if s == Owned {
 			n++
@@ -137,7 +137,7 @@ func (v Verdict) OwnedCount() (n int) {
 }
 
 // Signature returns a string that differs for different verdicts on the same copies.
-func (v Verdict) Signature(copies []Copy) string {
+func (v Classification) Signature(copies []Copy) string {
 	var b strings.Builder
 	for i, c := range copies {
 		b.WriteString(string(c.Shard) + "=" + string(v.States[i]) + ";")

@@ -176,7 +176,7 @@ func TestZones(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	owners, _ := read(t, span{nil, 10, "a"}, span{20, nil, "b"})
-	j := Judge{Pattern: pattern(t, "x"), UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]RangeDeletion{
+	j := Classifier{Pattern: pattern(t, "x"), UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]RangeDeletion{
 		"b": {{UUID: someUUID, Min: at(t, 0), Max: at(t, 5), MigrationBegan: bson.Timestamp{T: 7}}},
 		"a": {{UUID: bson.Binary{Data: []byte("another")}, Min: at(t, 20), Max: at(t, 30)}},
 	}}
@@ -215,7 +215,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeAtTheEnd(t *testing.T) {
 	owners, _ := read(t, span{nil, nil, "a"})
 	p := pattern(t, "x")
-	j := Judge{Pattern: p, UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]RangeDeletion{
+	j := Classifier{Pattern: p, UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]RangeDeletion{
 		"b": {{UUID: someUUID, Min: at(t, 0), Max: p.GlobalMax()}}}}
 	doc := raw(t, bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: bson.MaxKey{}}})
 	if v := j.Classify([]Copy{{"a", doc}, {"b", doc}}); !v.IsSound() {

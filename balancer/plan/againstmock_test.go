@@ -69,7 +69,7 @@ func comparePlan(t *testing.T, text string, release catalog.Release, seed uint64
 
 	command(t, client, bson.D{{Key: "balancerStart", Value: 1}})
 	command(t, client, bson.D{{Key: "mockStepDown", Value: 1}})
-	command(t, client, bson.D{{Key: "mockAdvance", Value: (p.Totals.Time + 10*time.Minute).Milliseconds()}})
+	command(t, client, bson.D{{Key: "mockAdvance", Value: (p.Totals.Duration + 10*time.Minute).Milliseconds()}})
 	after := snapshotOf(t, client)
 	got, want := planned(p), moved(t, after, before)
 	if !slices.Equal(got, want) {

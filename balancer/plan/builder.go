@@ -29,8 +29,8 @@ type builder struct {
 	// added.
 	exceededLimit string
 	closed        bool
-	// lastDrainMark is the state of the plan after the last step off the shard to drain.
-	lastDrainMark mark
+	// stateAfterDrain is the state of the plan after the last step off the shard to drain.
+	stateAfterDrain planState
 	// defragmentedCount is the number of collections whose defragmentation has ended.
 	defragmentedCount int
 	failures          failurePeriod
@@ -48,8 +48,8 @@ type builder struct {
 	endSnapshot  *catalog.Snapshot
 }
 
-// mark is a state of a plan.
-type mark struct {
+// planState is a state of a plan.
+type planState struct {
 	steps  int
 	totals Totals
 	held   map[catalog.ShardID]Holding
@@ -122,7 +122,7 @@ func (b *builder) addStep(s Step, e sim.Event) {
 	}
 	s.Namespace, s.From, s.Min, s.Max = e.Namespace, e.From, e.Min, e.Max
 	if !e.KnownBoundBelow.IsZero() {
-		s.Within = &Range{Min: e.KnownBoundBelow, Max: e.KnownBoundAbove}
+		s.KnownRange = &Range{Min: e.KnownBoundBelow, Max: e.KnownBoundAbove}
 	}
 	began := b.input.start.Time()
 	s.Start, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
@@ -143,7 +143,7 @@ func (b *builder) addStep(s Step, e sim.Event) {
 	b.countStep(s, e.RemainingPieces)
 	b.plan.Steps = append(b.plan.Steps, s)
 	if s.Kind == Move && s.Reason == policy.ReasonDrain && s.From == b.o.Goal.Shard {
-		b.lastDrainMark = mark{len(b.plan.Steps), b.plan.Totals, maps.Clone(b.holdings)}
+		b.stateAfterDrain = planState{len(b.plan.Steps), b.plan.Totals, maps.Clone(b.holdings)}
 	}
 }
 
@@ -153,7 +153,7 @@ func (b *builder) dropAfterDrain() {
 	if b.o.Goal.Kind != Drain || b.closed {
 		return
 	}
-	m := b.lastDrainMark
+	m := b.stateAfterDrain
 	b.plan.Steps, b.plan.Totals = b.plan.Steps[:m.steps], m.totals
 	if b.holdings = m.held; b.holdings == nil {
 		b.holdings = b.initialHoldings()
@@ -204,18 +204,18 @@ func (b *builder) onDecisions(_ time.Time, decisions []policy.Decision) {
 	b.engineRound++
 }
 
-// maxFailedRounds is the number of rounds with failures and without a step, over at least minStuckTime,
+// maxFailedRounds is the number of rounds with failures and without a step, over at least minFailureTime,
 // after which the plan counts as stuck.
 const (
 	maxFailedRounds = 200
-	minStuckTime    = time.Hour
+	minFailureTime  = time.Hour
 )
 
 // isOver reports whether the plan ends before the balancer is idle. The round in which the plan ends
 // continues until all steps have their reasons.
 func (b *builder) isOver() bool {
 	b.closed = b.closed || b.isGoalReached()
-	return b.closed && b.explainedSteps == len(b.plan.Steps) || b.isStuck()
+	return b.closed && b.explainedSteps == len(b.plan.Steps) || b.keepsFailing()
 }
 
 // isGoalReached reports whether the goal is reached before the balancer is idle.
@@ -229,7 +229,7 @@ func (b *builder) isGoalReached() bool {
 	return false
 }
 
-func (b *builder) isStuck() bool {
+func (b *builder) keepsFailing() bool {
 	t := b.failures
-	return !t.since.IsZero() && b.engineRound-t.firstRound >= maxFailedRounds && t.until.Sub(t.since) >= minStuckTime
+	return !t.since.IsZero() && b.engineRound-t.firstRound >= maxFailedRounds && t.until.Sub(t.since) >= minFailureTime
 }

@@ -78,7 +78,7 @@ func (c *checker) checkStep(s Step) error {
 	if !s.Min.Less(s.Max) {
 		return fmt.Errorf("its range from %s to %s is empty", s.Min, s.Max)
 	}
-	if w := s.Within; w != nil && (len(w.Min.Values()) != pattern.Len() || len(w.Max.Values()) != pattern.Len() ||
+	if w := s.KnownRange; w != nil && (len(w.Min.Values()) != pattern.Len() || len(w.Max.Values()) != pattern.Len() ||
 		s.Min.Less(w.Min) || w.Max.Less(s.Max)) {
 		return fmt.Errorf("its range from %s to %s is not within that from %s to %s", s.Min, s.Max, w.Min, w.Max)
 	}
@@ -145,7 +145,7 @@ func (s Step) shards() []catalog.ShardID {
 
 // add adds a step to the totals.
 func (t *Totals) add(s Step) {
-	t.Rounds, t.Time = s.Round, max(t.Time, s.Start+s.Takes)
+	t.Rounds, t.Duration = s.Round, max(t.Duration, s.Start+s.Takes)
 	switch s.Kind {
 	case Move:
 		t.Moves++

@@ -28,7 +28,7 @@ func (b *builder) noteGuessedCuts() {
 	var guessed []string
 	for _, s := range b.plan.Steps {
 		c := b.input.start.Collection(s.Namespace)
-		if s.Within != nil && c != nil && !c.KnowsKeyDistribution() && !slices.Contains(guessed, s.Namespace) {
+		if s.KnownRange != nil && c != nil && !c.KnowsKeyDistribution() && !slices.Contains(guessed, s.Namespace) {
 			guessed = append(guessed, s.Namespace)
 		}
 	}

@@ -163,7 +163,7 @@ func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 		if s.distance == 0 {
 			return s.path(), true, nil
 		}
-		if watch := f.b.o.Watch; watch != nil {
+		if watch := f.b.o.OnProgress; watch != nil {
 			if err := watch(sim.Progress{Moves: s.moves, At: f.b.input.start.Time()}); err != nil {
 				return nil, false, err
 			}

@@ -77,9 +77,9 @@ type Goal struct {
 	LoadKind heat.LoadKind `json:"by,omitzero"`
 	// Points are the split points of Presplit.
 	Points []catalog.Key `json:"points,omitempty"`
-	// Homes are the target shards of Presplit for the ranges before the first of the Points, between
+	// TargetShards are the target shards of Presplit for the ranges before the first of the Points, between
 	// two of them, and from the last on; none distributes evenly.
-	Homes []catalog.ShardID `json:"homes,omitempty"`
+	TargetShards []catalog.ShardID `json:"homes,omitempty"`
 }
 
 // Limits limit a plan: it ends before the first step that would exceed a limit. The disk limit is

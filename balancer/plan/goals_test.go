@@ -176,7 +176,7 @@ func TestRefused(t *testing.T) {
 		"a bad pattern":      {goal(plan.Balance, "db.["), "not a valid pattern"},
 		"no such goal":       {goal("peace"), `"peace" is not a valid goal: use balance`},
 		"a limit":            {plan.Options{Limits: plan.Limits{Moves: -1}}, "limit of moves is -1"},
-		"a model":            {plan.Options{Model: plan.Model{Name: "guess"}}, "not a valid model of chunk contents"},
+		"a model":            {plan.Options{Model: plan.ChunkModel{Name: "guess"}}, "not a valid model of chunk contents"},
 	} {
 		if _, err := plan.Make(s, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -35,14 +35,14 @@ func (p *Plan) computeHash() (string, error) {
 	}
 	h.add(len(p.Left))
 	for _, f := range p.Left {
-		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC())
+		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.BalancerActsAt.UTC())
 	}
 	h.add(len(p.Steps))
 	var form []byte
 	for _, s := range p.Steps {
 		s.Why = ""
-		form = s.appendForm(form[:0])
-		h.add(len(form), s.Within != nil)
+		form = s.appendHashInput(form[:0])
+		h.add(len(form), s.KnownRange != nil)
 		h.Write(form) // never fails
 	}
 	return h.hexDigits(2 * sha256.Size), nil
@@ -95,7 +95,7 @@ func (p *Plan) hashID(withProse bool) (string, error) {
 		return "", fmt.Errorf("plan: %w", err)
 	}
 	for _, f := range p.Left {
-		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC())
+		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.BalancerActsAt.UTC())
 		if withProse {
 			h.add(f.Sentence, len(f.Commands), f.Commands)
 		}
@@ -105,14 +105,14 @@ func (p *Plan) hashID(withProse bool) (string, error) {
 		if !withProse {
 			s.Why = ""
 		}
-		form = s.appendForm(form[:0])
+		form = s.appendHashInput(form[:0])
 		h.Write(form) // never fails
 	}
 	return "plan-" + h.hexDigits(12), nil
 }
 
-// appendForm appends a form of the step that is different for different steps.
-func (s Step) appendForm(to []byte) []byte {
+// appendHashInput appends a form of the step that is different for different steps.
+func (s Step) appendHashInput(to []byte) []byte {
 	for _, n := range []int64{
 		int64(s.Number), int64(s.Round), int64(s.Start), int64(s.Takes), int64(s.Chunks), s.Bytes, s.Documents,
 		int64(len(s.Points)), boolToInt(s.ForceJumbo),
@@ -128,8 +128,8 @@ func (s Step) appendForm(to []byte) []byte {
 	for _, k := range s.Points {
 		to = appendKey(to, k)
 	}
-	if s.Within != nil {
-		to = appendKey(appendKey(to, s.Within.Min), s.Within.Max)
+	if s.KnownRange != nil {
+		to = appendKey(appendKey(to, s.KnownRange.Min), s.KnownRange.Max)
 	}
 	return to
 }

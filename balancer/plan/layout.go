@@ -47,7 +47,7 @@ func LayoutGoal(ns string, s, other *catalog.Snapshot) (Goal, error) {
 		if i > 0 {
 			goal.Points = append(goal.Points, p.min)
 		}
-		goal.Homes = append(goal.Homes, p.to)
+		goal.TargetShards = append(goal.TargetShards, p.to)
 	}
 	return goal, nil
 }
@@ -125,7 +125,7 @@ func (l *layoutCopy) zoneOf(lower, upper catalog.Key) string {
 
 // eligibleShards returns the shards that may have chunks of a zone.
 func eligibleShards(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
-	for _, shard := range s.StayingShards() {
+	for _, shard := range s.NonDrainingShards() {
 		if zone == catalog.NoZone || shard.HasZone(zone) {
 			ids = append(ids, shard.ID)
 		}
@@ -154,7 +154,7 @@ func (l *layoutCopy) assignZone(zone string, members []int) {
 			l.pieces[i].to = to[l.pieces[i].shard]
 		}
 	default:
-		l.dealByAmount(members, ours, theirs)
+		l.distributeByWeight(members, ours, theirs)
 	}
 }
 
@@ -175,11 +175,11 @@ func pairShards(ours, theirs []catalog.ShardID) map[catalog.ShardID]catalog.Shar
 	return to
 }
 
-// dealByAmount gives each shard of this cluster the same amount. The data of the other cluster's shards
+// distributeByWeight gives each shard of this cluster the same amount. The data of the other cluster's shards
 // are laid end to end and divided into as many parts as there are shards in this cluster. The pieces of
 // each shard of the other cluster are then dealt, in key order, to the shards that get a part of it, so
 // that adjacent pieces are on several shards, as before.
-func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID) {
+func (l *layoutCopy) distributeByWeight(members []int, ours, theirs []catalog.ShardID) {
 	of := map[catalog.ShardID][]int{}
 	weight, total := map[catalog.ShardID]float64{}, 0.0
 	for _, i := range members {
@@ -216,22 +216,23 @@ func (l *layoutCopy) dealByAmount(members []int, ours, theirs []catalog.ShardID)
 // too.
 func (l *layoutCopy) weight(i int) float64 { return 1 + float64(l.pieces[i].bytes) }
 
-// sendAllHome sends pieces to their shards of the goal. A piece that may not be on its shard goes to
+// sendAllToGoalShards sends pieces to their shards of the goal. A piece that may not be on its shard goes to
 // the eligible shard with the fewest pieces.
-func (b *builder) sendAllHome(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
+func (b *builder) sendAllToGoalShards(c *catalog.CollectionState, pieces []piece, members []int,
+	shards []catalog.ShardID) {
 	count := map[catalog.ShardID]int{}
 	home := func(p piece) catalog.ShardID {
 		at, found := slices.BinarySearchFunc(b.o.Goal.Points, p.min, catalog.Key.Compare)
 		if found {
 			at++
 		}
-		return b.o.Goal.Homes[at]
+		return b.o.Goal.TargetShards[at]
 	}
 	var lost []int
 	for _, i := range members {
 		if to := home(pieces[i]); slices.Contains(shards, to) {
 			count[to]++
-			b.sendHome(c, &pieces[i], to)
+			b.sendToGoalShard(c, &pieces[i], to)
 		} else {
 			lost = append(lost, i)
 		}
@@ -242,14 +243,14 @@ func (b *builder) sendAllHome(c *catalog.CollectionState, pieces []piece, member
 			to = slices.MinFunc(shards, func(x, y catalog.ShardID) int { return cmp.Compare(count[x], count[y]) })
 		}
 		count[to]++
-		b.sendHome(c, &pieces[i], to)
+		b.sendToGoalShard(c, &pieces[i], to)
 	}
 }
 
-func (b *builder) sendHome(c *catalog.CollectionState, p *piece, to catalog.ShardID) {
+func (b *builder) sendToGoalShard(c *catalog.CollectionState, p *piece, to catalog.ShardID) {
 	if to == p.shard || p.jumbo || len(b.shardsWithRoom(c.Namespace, p.bytes, []catalog.ShardID{to})) == 0 {
 		if to != p.shard && p.jumbo {
-			b.obstacles = append(b.obstacles, heldPieceFinding(c, *p))
+			b.obstacles = append(b.obstacles, jumboPieceFinding(c, *p))
 		}
 		return
 	}

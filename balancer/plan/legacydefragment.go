@@ -31,13 +31,13 @@ type packedCollection struct {
 	// mayReceive reports whether a shard may receive chunks of a zone.
 	mayReceive func(zone string, id catalog.ShardID) bool
 	builder    *builder
-	cells      []cell
+	pieces     []linkedPiece
 	shardBytes map[catalog.ShardID]int64 // the collection's size on each shard
 	steps      []Step
 }
 
-// cell is a chunk, or several merged chunks. A cell that was merged into another one is no longer used.
-type cell struct {
+// linkedPiece is a chunk, or several merged chunks. A cell that was merged into another one is no longer used.
+type linkedPiece struct {
 	piece
 	prev, next int // -1 = none
 	merged     bool
@@ -58,17 +58,17 @@ func (b *builder) packCollection(c *catalog.CollectionState) []Step {
 	for chunk := range c.Table.All() {
 		amount := contents(chunk)
 		p.shardBytes[chunk.Shard] += amount.Bytes
-		p.cells = append(p.cells, cell{prev: len(p.cells) - 1, next: len(p.cells) + 1, piece: piece{
+		p.pieces = append(p.pieces, linkedPiece{prev: len(p.pieces) - 1, next: len(p.pieces) + 1, piece: piece{
 			min: chunk.Min, max: chunk.Max, shard: chunk.Shard, zone: c.Zones.ZoneOf(chunk.Min, chunk.Max),
 			jumbo: chunk.Jumbo == catalog.JumboTrue, bytes: amount.Bytes, docs: amount.Documents,
 		}})
 	}
-	p.cells[len(p.cells)-1].next = -1
+	p.pieces[len(p.pieces)-1].next = -1
 	p.mergeRuns()
 	if !c.AllowMigrations || !c.PermitMigrations {
 		return p.steps
 	}
-	p.joinSmallCells()
+	p.mergeSmallPieces()
 	return p.steps
 }
 
@@ -76,12 +76,13 @@ func (b *builder) packCollection(c *catalog.CollectionState) []Step {
 func (p *packedCollection) mergeRuns() {
 	for i := 0; i >= 0; {
 		chunks := 1
-		for j := p.cells[i].next; j >= 0 && p.canMerge(i, j) && p.cells[i].shard == p.cells[j].shard; j = p.cells[i].next {
+		for j := p.pieces[i].next; j >= 0 && p.canMerge(i, j) &&
+			p.pieces[i].shard == p.pieces[j].shard; j = p.pieces[i].next {
 			p.unite(i, j)
 			chunks++
 		}
 		p.addMergeStep(i, chunks, "Together they fit in one chunk.")
-		i = p.cells[i].next
+		i = p.pieces[i].next
 	}
 }
 
@@ -89,7 +90,7 @@ func (p *packedCollection) mergeRuns() {
 func (p *packedCollection) addMergeStep(i, chunks int, why string) {
 	if chunks > 1 {
 		p.steps = append(p.steps, Step{
-			Kind: Merge, Namespace: p.coll.Namespace, From: p.cells[i].shard, Min: p.cells[i].min, Max: p.cells[i].max,
+			Kind: Merge, Namespace: p.coll.Namespace, From: p.pieces[i].shard, Min: p.pieces[i].min, Max: p.pieces[i].max,
 			Chunks: chunks, Why: why,
 		})
 	}
@@ -97,17 +98,17 @@ func (p *packedCollection) addMergeStep(i, chunks int, why string) {
 
 // canMerge reports whether two adjacent cells may be merged.
 func (p *packedCollection) canMerge(i, j int) bool {
-	x, y := p.cells[i], p.cells[j]
+	x, y := p.pieces[i], p.pieces[j]
 	return !x.jumbo && !y.jumbo && x.zone == y.zone && x.bytes+y.bytes <= p.chunkSize
 }
 
 // unite merges the later of two adjacent cells into the earlier one.
 func (p *packedCollection) unite(i, j int) {
-	x, y := &p.cells[i], &p.cells[j]
+	x, y := &p.pieces[i], &p.pieces[j]
 	x.max, x.next, y.merged = y.max, y.next, true
 	x.bytes, x.docs = x.bytes+y.bytes, x.docs+y.docs
 	if x.next >= 0 {
-		p.cells[x.next].prev = i
+		p.pieces[x.next].prev = i
 	}
 }
 
@@ -115,35 +116,35 @@ func (p *packedCollection) unite(i, j int) {
 // chunk size.
 const smallDivisor = 4
 
-// joinSmallCells merges small chunks with an adjacent chunk, the smallest first. A chunk without a
+// mergeSmallPieces merges small chunks with an adjacent chunk, the smallest first. A chunk without a
 // suitable neighbour is finished and not tried again, since its neighbours usually only grow.
-func (p *packedCollection) joinSmallCells() {
-	waiting := btree.NewBTreeGOptions(smallCell.before, btree.Options{NoLocks: true})
-	for i := range p.cells {
+func (p *packedCollection) mergeSmallPieces() {
+	waiting := btree.NewBTreeGOptions(smallPiece.before, btree.Options{NoLocks: true})
+	for i := range p.pieces {
 		p.addIfSmall(waiting, i)
 	}
 	for waiting.Len() > 0 {
 		next, _ := waiting.PopMin()
-		if c := p.cells[next.index]; c.merged || c.bytes != next.bytes {
+		if c := p.pieces[next.index]; c.merged || c.bytes != next.bytes {
 			continue
 		}
 		if to, found := p.bestNeighbour(next.index); found {
-			p.addIfSmall(waiting, p.joinCells(next.index, to))
+			p.addIfSmall(waiting, p.mergeWithNeighbour(next.index, to))
 		}
 	}
 }
 
 // addIfSmall adds a cell to those that are waiting if it is small.
-func (p *packedCollection) addIfSmall(waiting *btree.BTreeG[smallCell], i int) {
-	if c := p.cells[i]; !c.merged && c.bytes <= p.chunkSize/smallDivisor {
-		waiting.Set(smallCell{c.bytes, i})
+func (p *packedCollection) addIfSmall(waiting *btree.BTreeG[smallPiece], i int) {
+	if c := p.pieces[i]; !c.merged && c.bytes <= p.chunkSize/smallDivisor {
+		waiting.Set(smallPiece{c.bytes, i})
 	}
 }
 
-// joinCells merges a cell with its neighbour, on the neighbour's shard, and returns the index of the
+// mergeWithNeighbour merges a cell with its neighbour, on the neighbour's shard, and returns the index of the
 // result.
-func (p *packedCollection) joinCells(i, to int) int {
-	c, beside := p.cells[i], p.cells[to]
+func (p *packedCollection) mergeWithNeighbour(i, to int) int {
+	c, beside := p.pieces[i], p.pieces[to]
 	if c.shard != beside.shard {
 		p.steps = append(p.steps, Step{
 			Kind: Move, Namespace: p.coll.Namespace, From: c.shard, To: beside.shard, Min: c.min, Max: c.max, Bytes: c.bytes,
@@ -153,7 +154,7 @@ func (p *packedCollection) joinCells(i, to int) int {
 		p.builder.addArrival(p.coll.Namespace, beside.shard, c.bytes)
 		p.shardBytes[c.shard] -= c.bytes
 		p.shardBytes[beside.shard] += c.bytes
-		p.cells[i].shard = beside.shard
+		p.pieces[i].shard = beside.shard
 	}
 	first := min(i, to)
 	p.unite(first, max(i, to))
@@ -164,27 +165,27 @@ func (p *packedCollection) joinCells(i, to int) int {
 // bestNeighbour returns the neighbour with which a cell is merged: one on the same shard, else the
 // larger one, which then need not be copied, else the one whose shard has less data.
 func (p *packedCollection) bestNeighbour(i int) (to int, found bool) {
-	c := p.cells[i]
+	c := p.pieces[i]
 	var beside []int
 	for _, j := range []int{c.prev, c.next} {
-		if j >= 0 && p.canMerge(min(i, j), max(i, j)) && p.canGo(c, p.cells[j].shard) {
+		if j >= 0 && p.canMerge(min(i, j), max(i, j)) && p.canGo(c, p.pieces[j].shard) {
 			beside = append(beside, j)
 		}
 	}
 	if len(beside) == 0 {
 		return 0, false
 	}
-	return slices.MinFunc(beside, func(x, y int) int { return p.compareNeighbours(c, p.cells[x], p.cells[y]) }), true
+	return slices.MinFunc(beside, func(x, y int) int { return p.compareNeighbours(c, p.pieces[x], p.pieces[y]) }), true
 }
 
 // canGo reports whether a cell may be on a shard.
-func (p *packedCollection) canGo(c cell, to catalog.ShardID) bool {
+func (p *packedCollection) canGo(c linkedPiece, to catalog.ShardID) bool {
 	return c.shard == to || p.mayReceive(c.zone, to) &&
 		len(p.builder.shardsWithRoom(p.coll.Namespace, c.bytes, []catalog.ShardID{to})) > 0
 }
 
-func (p *packedCollection) compareNeighbours(c, x, y cell) int {
-	away := func(n cell) int {
+func (p *packedCollection) compareNeighbours(c, x, y linkedPiece) int {
+	away := func(n linkedPiece) int {
 		if n.shard == c.shard {
 			return 0
 		}
@@ -194,13 +195,13 @@ func (p *packedCollection) compareNeighbours(c, x, y cell) int {
 		cmp.Compare(p.shardBytes[x.shard], p.shardBytes[y.shard]))
 }
 
-// smallCell is a cell with its size at the time when it was found small.
-type smallCell struct {
+// smallPiece is a cell with its size at the time when it was found small.
+type smallPiece struct {
 	bytes int64
 	index int
 }
 
 // before orders cells by size, the smallest first.
-func (s smallCell) before(o smallCell) bool {
+func (s smallPiece) before(o smallPiece) bool {
 	return cmp.Or(cmp.Compare(s.bytes, o.bytes), cmp.Compare(s.index, o.index)) < 0
 }

@@ -23,7 +23,7 @@ type LoadImbalance struct {
 func (b *builder) addLoadSteps() {
 	colls, places := heat.SnapshotInput(b.input.start, b.input.heatMaps(b.o.HeatMaps))
 	d := heat.Decide(colls, places, heat.Options{LoadKind: b.o.Goal.LoadKind, Horizon: b.o.Horizon, Volumes: b.volumes})
-	b.plan.Load = &LoadImbalance{d.Before, d.After}
+	b.plan.Load = &LoadImbalance{d.MaxLoadRatioBefore, d.MaxLoadRatioAfter}
 	steps := make([]Step, 0, len(d.Steps))
 	for _, s := range d.Steps {
 		step := Step{Kind: Move, Namespace: s.Namespace, From: s.From, To: s.To, Min: s.Min, Max: s.Max, Bytes: s.Bytes,

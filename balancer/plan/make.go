@@ -94,7 +94,7 @@ func (b *builder) simConfig() sim.Config {
 	return sim.Config{
 		Location: b.input.start.BalancerTime().Location(), Rand: b.o.newRand(), Parameters: b.o.Parameters, IgnoreMode: true,
 		Reasons: b.input.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, OnDecisions: b.onDecisions,
-		ChosenOnly: true, Watch: b.o.Watch, DiskLimit: b.o.Limits.Disk,
+		ChosenOnly: true, OnProgress: b.o.OnProgress, DiskLimit: b.o.Limits.Disk,
 	}
 }
 

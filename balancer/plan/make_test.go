@@ -47,7 +47,7 @@ func TestWatchEndsAPlan(t *testing.T) {
 	s := snaptest.SnapshotOfChunks(t, 4, 400, func(int) (int, int64) { return 0, 128 << 20 })
 	for _, kind := range []plan.GoalKind{plan.Balance, plan.Zones} {
 		p, err := plan.Make(s, plan.Options{
-			Goal: plan.Goal{Kind: kind}, Watch: func(sim.Progress) error { return stop },
+			Goal: plan.Goal{Kind: kind}, OnProgress: func(sim.Progress) error { return stop },
 		})
 		if kind == plan.Balance && (p != nil || !errors.Is(err, stop)) || kind == plan.Zones && err != nil {
 			t.Errorf("%s ended with %v, %v", kind, p, err)

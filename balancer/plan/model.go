@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Model is a named model of the contents of chunks.
-type Model struct {
+// ChunkModel is a named model of the contents of chunks.
+type ChunkModel struct {
 	Name     string
 	Contents sim.ContentsModel
 }
@@ -25,23 +25,23 @@ const (
 const defaultSkew = 1.0
 
 // ParseModel returns the model with a name. Random choices use the seed. An empty name means Measured.
-func ParseModel(name string, seed uint64) (Model, error) {
+func ParseModel(name string, seed uint64) (ChunkModel, error) {
 	word, spread, given := strings.Cut(name, "=")
 	switch {
 	case word == Even && !given:
-		return Model{Even, sim.Even}, nil
+		return ChunkModel{Even, sim.Even}, nil
 	case (word == Measured || word == "") && !given:
-		return Model{Measured, sim.Measured}, nil
+		return ChunkModel{Measured, sim.Measured}, nil
 	case word == Skewed && !given:
-		return Model{Skewed, sim.Skewed(defaultSkew, seed)}, nil
+		return ChunkModel{Skewed, sim.Skewed(defaultSkew, seed)}, nil
 	case word == Skewed:
 		sigma, err := strconv.ParseFloat(spread, 64)
 		if err == nil && sigma >= 0 && sigma <= maxSkew {
-			return Model{name, sim.Skewed(sigma, seed)}, nil
+			return ChunkModel{name, sim.Skewed(sigma, seed)}, nil
 		}
-		return Model{}, fmt.Errorf("%q is not a valid model: use a spread from 0 to %d, such as skewed=1", name, maxSkew)
+		return ChunkModel{}, fmt.Errorf("%q is not a valid model: use a spread from 0 to %d, such as skewed=1", name, maxSkew)
 	}
-	return Model{}, fmt.Errorf("%q is not a valid model of chunk contents: use %s, %s or %s (skewed=1.5)",
+	return ChunkModel{}, fmt.Errorf("%q is not a valid model of chunk contents: use %s, %s or %s (skewed=1.5)",
 		name, Even, Measured, Skewed)
 }
 

@@ -29,7 +29,7 @@ type Options struct {
 	IgnoreJumboFlags bool
 	// Model is the model of the contents of chunks. The zero Model uses the measured sizes, and
 	// distributes the rest of a shard's data evenly over the other chunks.
-	Model Model
+	Model ChunkModel
 	// Seed makes the engine's random choices like the balancer of a mock with that seed; 0 keeps the
 	// order of the catalog.
 	Seed uint64
@@ -40,8 +40,8 @@ type Options struct {
 	Costs sim.Costs
 	// Parameters are the server parameters; nil means the defaults.
 	Parameters func() balancer.Parameters
-	// Watch gets the progress of the plan, and may end it with an error; may be nil.
-	Watch sim.Watch
+	// OnProgress gets the progress of the plan, and may end it with an error; may be nil.
+	OnProgress sim.ProgressFunc
 
 	timeZoneUnknown bool // the window was ignored because its time zone is not known
 }
@@ -61,7 +61,7 @@ func (o Options) check() error {
 	if o.Limits.Disk < 0 || o.Limits.Disk > 1 {
 		return fmt.Errorf("plan: the disk limit is %v, and has to be a share from 0 to 1", o.Limits.Disk)
 	}
-	if n := len(o.Goal.Homes); n > 0 && (o.Goal.Kind != Presplit || n != len(o.Goal.Points)+1 ||
+	if n := len(o.Goal.TargetShards); n > 0 && (o.Goal.Kind != Presplit || n != len(o.Goal.Points)+1 ||
 		!slices.IsSortedFunc(o.Goal.Points, catalog.Key.Compare)) {
 		points := len(o.Goal.Points)
 		return fmt.Errorf("plan: %d target shards for %d split points: %d are needed", n, points, points+1)

@@ -77,8 +77,8 @@ type Totals struct {
 	// Bytes and Documents are the moved amounts.
 	Bytes     int64 `json:"bytes"`
 	Documents int64 `json:"documents"`
-	// Time is the end of the last step, counted from the time of the basis.
-	Time time.Duration `json:"timeNanos"`
+	// Duration is the end of the last step, counted from the time of the basis.
+	Duration time.Duration `json:"timeNanos"`
 }
 
 // ShardChange contains what a shard had and will have of the plan's collections.

@@ -75,7 +75,7 @@ func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
 }
 
 func (b *builder) spreadReason(p piece) string {
-	if len(b.o.Goal.Homes) > 0 {
+	if len(b.o.Goal.TargetShards) > 0 {
 		return fmt.Sprintf("In the other cluster the range is on the shard that corresponds to %s.", p.to)
 	}
 	if p.zone != catalog.NoZone {
@@ -149,8 +149,8 @@ func (b *builder) spreadPieces(c *catalog.CollectionState, pieces []piece, membe
 			fmt.Sprintf("zone %s has no shard that is not draining: its chunks stay where they are", zone)))
 		return
 	}
-	if len(b.o.Goal.Homes) > 0 {
-		b.sendAllHome(c, pieces, members, shards)
+	if len(b.o.Goal.TargetShards) > 0 {
+		b.sendAllToGoalShards(c, pieces, members, shards)
 		return
 	}
 	wanted := quotas(have, shards, len(members))
@@ -173,13 +173,13 @@ func (b *builder) spreadPieces(c *catalog.CollectionState, pieces []piece, membe
 	}
 	for _, i := range members {
 		if p := pieces[i]; p.jumbo && wanted[p.shard] == 0 {
-			b.obstacles = append(b.obstacles, heldPieceFinding(c, p))
+			b.obstacles = append(b.obstacles, jumboPieceFinding(c, p))
 		}
 	}
 }
 
-// heldPieceFinding returns the finding that a piece can't leave its shard.
-func heldPieceFinding(c *catalog.CollectionState, p piece) diagnosis.Finding {
+// jumboPieceFinding returns the finding that a piece can't leave its shard.
+func jumboPieceFinding(c *catalog.CollectionState, p piece) diagnosis.Finding {
 	return diagnosis.NewFinding(diagnosis.OnlyJumboChunks,
 		diagnosis.Scope{Namespace: c.Namespace, Shard: p.shard, Zone: p.zone},
 		fmt.Sprintf("the chunk of %s at %s is jumbo and stays on shard %s", c.Namespace, p.min, p.shard))

@@ -75,12 +75,12 @@ func (s Step) scriptCall(p catalog.KeyPattern) string {
 	bounds := boundLiteral(p, s.Min) + ", " + boundLiteral(p, s.Max)
 	ns, from, to := humanize.TextLiteral(s.Namespace), humanize.TextLiteral(string(s.From)),
 		humanize.TextLiteral(string(s.To))
-	if s.Within != nil {
+	if s.KnownRange != nil {
 		if s.Kind == Move {
 			from += ", " + to
 		}
 		return fmt.Sprintf("%sPart(%d, %s, %s, %s, %s, %s)", s.Kind, s.Number, ns, from, boundLiteral(p, s.Min),
-			boundLiteral(p, s.Within.Min), boundLiteral(p, s.Within.Max))
+			boundLiteral(p, s.KnownRange.Min), boundLiteral(p, s.KnownRange.Max))
 	}
 	switch s.Kind {
 	case Move:

@@ -49,11 +49,11 @@ type Step struct {
 	Chunks    int   `json:"chunks,omitzero"`
 	Bytes     int64 `json:"bytes,omitzero"`
 	Documents int64 `json:"documents,omitzero"`
-	// Within is the range of the data if the bounds of the step were only computed from a model of
+	// KnownRange is the range of the data if the bounds of the step were only computed from a model of
 	// chunk contents. Min, Max and Points are then estimates. The bounds of Within are bounds of chunks
 	// and zones. The execution asks the donor for the split points of the data in Within that are still
 	// on From. It is nil if the bounds are exact.
-	Within *Range `json:"within,omitempty"`
+	KnownRange *Range `json:"within,omitempty"`
 	// ForceJumbo is in plans of earlier versions. It has no effect.
 	ForceJumbo bool `json:"forceJumbo,omitzero"`
 	// Reason is the reason for which the policy chose the step. Why is a sentence with the numbers.

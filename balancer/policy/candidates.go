@@ -14,8 +14,8 @@ type Candidates struct {
 	threshold int64
 	layout    *zoneLayout
 	numbering *numbering
-	// noSummary says that there is no summary: every round has to run the selection.
-	noSummary bool
+	// alwaysSelect says that there is no summary: every round has to run the selection.
+	alwaysSelect bool
 	// mustGive contains the shards that must give chunks regardless of sizes: draining shards, and
 	// shards with chunks outside of their zones.
 	mustGive []int
@@ -47,10 +47,10 @@ func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 	sel := newSelection(s, avail, nil)
 	p := &Candidates{
 		threshold: ImbalanceFactor * s.maxChunkSize(), layout: sel.layout, numbering: avail.numbering,
-		noSummary: s.RandomMoveSource != nil,
+		alwaysSelect: s.RandomMoveSource != nil,
 	}
 	if s.allows(ReasonZoneViolation) && s.Zones.Len() > 0 {
-		for i, strays := range sel.findStrays() {
+		for i, strays := range sel.findZoneViolations() {
 			if len(strays) > 0 {
 				p.mustGive = append(p.mustGive, avail.index[sel.roundShards[i].ID])
 			}
@@ -61,7 +61,7 @@ func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 		if m.Draining && s.allows(ReasonDrain) && s.Table.CountOn(m.ID) > 0 {
 			p.mustGive = append(p.mustGive, avail.index[m.ID])
 		}
-		p.noSummary = p.noSummary || m.measured && m.size < 0
+		p.alwaysSelect = p.alwaysSelect || m.measured && m.size < 0
 	}
 	p.donors = sel.donors(sel.layout.noZone())
 	if s.allows(ReasonChunksImbalance) && len(p.donors) > 0 {
@@ -113,7 +113,7 @@ func countFarApart(donors []shardSize, recipient, threshold int64) (n int) {
 
 func (c *Candidates) addZone(sel *selection, zone int) {
 	ideal, err := sel.ideal(zone)
-	c.noSummary = c.noSummary || err != nil
+	c.alwaysSelect = c.alwaysSelect || err != nil
 	if ideal < 0 {
 		return
 	}
@@ -141,7 +141,7 @@ func (c *Candidates) addZone(sel *selection, zone int) {
 // MayChoose reports whether SelectMigrations may choose something with the available shards. If it
 // returns false, SelectMigrations chooses nothing.
 func (c *Candidates) MayChoose(avail *AvailableShards) bool {
-	if c.noSummary || c.numbering != avail.numbering {
+	if c.alwaysSelect || c.numbering != avail.numbering {
 		return true
 	}
 	for _, n := range c.mustGive {

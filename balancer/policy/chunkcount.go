@@ -9,7 +9,7 @@ type CountSituation struct {
 	Rules Rules
 	// MovedLastRound lowers the thresholds of the older rules.
 	MovedLastRound bool
-	// Shuffle shuffles the zones of RulesSpread; nil keeps their order.
+	// Shuffle shuffles the zones of RulesDifference; nil keeps their order.
 	Shuffle func(n int, swap func(i, j int))
 }
 
@@ -35,7 +35,7 @@ func SelectByCount(s CountSituation, avail *AvailableShards, why *Report) ([]Mig
 		}
 	}
 	if sel.isDone() {
-		sel.addDecision(Decision{Code: OneMigration})
+		sel.addDecision(Decision{Code: OneMigrationPerRound})
 	}
 	if len(sel.chosen) == 0 {
 		return nil, ReasonNone
@@ -97,7 +97,7 @@ func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *c
 			sel.addDecision(Decision{Code: ShardBusy, Shard: shard.ID})
 		}
 		if m.Full() {
-			sel.addDecision(Decision{Code: ShardFull, Shard: shard.ID})
+			sel.addDecision(Decision{Code: ShardAtMaxSize, Shard: shard.ID})
 		}
 	}
 	return sel
@@ -186,7 +186,7 @@ func (sel *countSelection) logFlagged(donor *countShard, zone int) {
 	}
 }
 
-// balance balances the zones. NoZone is the last, except with RulesSpread, which shuffles the zones.
+// balance balances the zones. NoZone is the last, except with RulesDifference, which shuffles the zones.
 func (sel *countSelection) balance() {
 	zones := make([]int, len(sel.layout.names))
 	for i := range zones {
@@ -263,7 +263,7 @@ func (sel *countSelection) balancePair(zone, ideal int) bool {
 	return sel.moveFirstChunk(p)
 }
 
-// balanceSpread applies RulesSpread to one zone. It returns true if the collection is finished: a chunk
+// balanceSpread applies RulesDifference to one zone. It returns true if the collection is finished: a chunk
 // moves, or no shard can receive one.
 func (sel *countSelection) balanceSpread(zone int) bool {
 	donor := sel.fullestDonor(zone)

@@ -9,7 +9,7 @@ import (
 )
 
 var rulesOfKind = map[string]Rules{
-	"chunkCount-4.4": RulesRounded, "chunkCount-4.2": RulesRoundedUnforced, "chunkCount-3.4": RulesRoundedUp, "chunkCount-2.2": RulesSpread,
+	"chunkCount-4.4": RulesRounded, "chunkCount-4.2": RulesRoundedUnforced, "chunkCount-3.4": RulesRoundedUp, "chunkCount-2.2": RulesDifference,
 }
 
 func (s scene) counting(t testing.TB) CountSituation {
@@ -76,8 +76,8 @@ func TestThresholdsOfTheRules(t *testing.T) {
 		moved  bool
 		want   int
 	}{
-		{RulesSpread, 19, false, 2}, {RulesSpread, 20, false, 4}, {RulesSpread, 79, false, 4},
-		{RulesSpread, 80, false, 8}, {RulesSpread, 80, true, 2},
+		{RulesDifference, 19, false, 2}, {RulesDifference, 20, false, 4}, {RulesDifference, 79, false, 4},
+		{RulesDifference, 80, false, 8}, {RulesDifference, 80, true, 2},
 		{RulesRoundedUp, 19, false, 1}, {RulesRoundedUp, 20, false, 2}, {RulesRoundedUp, 20, true, 1},
 		{RulesRounded, 5, false, 1}, {RulesRounded, 5000, false, 1}, {RulesRounded, 5000, true, 1},
 		{RulesRoundedUnforced, 5000, false, 1},
@@ -97,7 +97,7 @@ func TestThresholdsOfTheRules(t *testing.T) {
 
 func TestRulesOfReleases(t *testing.T) {
 	want := map[string]Rules{
-		"2.4": RulesSpread, "3.4": RulesRoundedUp, "3.6": RulesRoundedUp, "4.0": RulesRoundedUnforced, "4.2": RulesRoundedUnforced,
+		"2.4": RulesDifference, "3.4": RulesRoundedUp, "3.6": RulesRoundedUp, "4.0": RulesRoundedUnforced, "4.2": RulesRoundedUnforced,
 		"4.4": RulesRounded, "5.0": RulesRounded, "6.0": RulesDataSize, "7.0": RulesDataSize, "8.0": RulesDataSize,
 		"8.1": RulesDataSize, "8.2": RulesDataSize, "8.3": RulesDataSize,
 	}

@@ -3,7 +3,7 @@ package policy
 import "shardsh/balancer/catalog"
 
 // countPair is a donor and a recipient that the rules before 6.0 compare in a zone. The ideal is zero
-// for RulesSpread.
+// for RulesDifference.
 type countPair struct {
 	donor, recipient *countShard
 	zone             int

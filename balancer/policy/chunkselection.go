@@ -197,7 +197,7 @@ func (sel *selection) repairZones() bool {
 	if sel.Zones.Len() == 0 {
 		return true
 	}
-	strays := sel.findStrays()
+	strays := sel.findZoneViolations()
 	for i := range sel.roundShards {
 		donor := &sel.roundShards[i]
 		if !donor.free || donor.Draining && !sel.Release.DrainingShardsDonate() { // its chunks were considered before
@@ -215,10 +215,10 @@ func (sel *selection) repairZones() bool {
 	return true
 }
 
-// findStrays finds the zones in which a shard owns chunks without belonging to the zone: for each
+// findZoneViolations finds the zones in which a shard owns chunks without belonging to the zone: for each
 // shard, the first such interval of each zone, in key order, which is the order of the first chunks.
 // It searches each interval once for all shards, which avoids a search of the table for each shard.
-func (sel *selection) findStrays() [][]int {
+func (sel *selection) findZoneViolations() [][]int {
 	index := make(map[catalog.ShardID]int, len(sel.roundShards))
 	for i := range sel.roundShards {
 		index[sel.roundShards[i].ID] = i

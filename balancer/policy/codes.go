@@ -38,23 +38,23 @@ const (
 
 // These codes concern a collection, whatever its chunks are.
 const (
-	BalancingOff        Code = "balancingOff"
-	MigrationsForbidden Code = "migrationsForbidden"
-	ChunksFrozen        Code = "chunksFrozen"
-	Resharding          Code = "resharding"
-	DefragmentingFirst  Code = "defragmentingFirst"
-	UnalignedZones      Code = "unalignedZones"
-	SelectionTimedOut   Code = "notCached"
-	CollectionGone      Code = "collectionGone"
-	NotReadable         Code = "notReadable"
-	TooFewShards        Code = "tooFewShards" // for the rest of the collection
-	OneMigration        Code = "oneMigration" // before 3.4
+	BalancingOff             Code = "balancingOff"
+	MigrationsForbidden      Code = "migrationsForbidden"
+	ChunkOperationsForbidden Code = "chunksFrozen"
+	Resharding               Code = "resharding"
+	DefragmentingFirst       Code = "defragmentingFirst"
+	UnalignedZones           Code = "unalignedZones"
+	SelectionTimedOut        Code = "notCached"
+	CollectionGone           Code = "collectionGone"
+	NotReadable              Code = "notReadable"
+	TooFewShards             Code = "tooFewShards" // for the rest of the collection
+	OneMigrationPerRound     Code = "oneMigration" // before 3.4
 )
 
 // These codes concern a shard, for the whole collection.
 const (
 	ShardBusy      Code = "shardBusy"   // is already the donor or recipient of a migration in this round
-	ShardFull      Code = "shardFull"   // before 6.0
+	ShardAtMaxSize Code = "shardFull"   // before 6.0
 	NoRoom         Code = "noRoom"      // with a disk limit
 	NoSizeEntry    Code = "noSizeEntry" // not measured, so it can be neither a recipient nor, by size, a donor
 	NothingToDrain Code = "nothingToDrain"

@@ -89,7 +89,7 @@ var roundCodes = []CodeInfo{
 		"Let the operation end; after setAllowMigrations: db.adminCommand({ setAllowMigrations: namespace, " +
 			"allowMigrations: true }).",
 		func(d Decision) string { return fmt.Sprintf("Migrations of %s are forbidden.", d.Namespace) }},
-	{ChunksFrozen, SubjectCollection, false,
+	{ChunkOperationsForbidden, SubjectCollection, false,
 		"Splits, merges and migrations of the collection are forbidden by the server itself " +
 			"(allowChunkOperations, from 9.0).",
 		"Wait: the operation that forbade them allows them again at its end. If it stays, contact MongoDB.",
@@ -131,7 +131,7 @@ var roundCodes = []CodeInfo{
 		func(d Decision) string {
 			return fmt.Sprintf("A migration needs 2 free shards; this round has %d left.", d.Count)
 		}},
-	{OneMigration, SubjectCollection, false,
+	{OneMigrationPerRound, SubjectCollection, false,
 		"Before 3.4 a collection has one migration a round, and this round's is chosen.",
 		noActionNeeded,
 		func(d Decision) string {
@@ -146,7 +146,7 @@ var shardCodes = []CodeInfo{
 		func(d Decision) string {
 			return fmt.Sprintf("Shard %s already takes part in a migration of this round.", d.Shard)
 		}},
-	{ShardFull, SubjectShard, false,
+	{ShardAtMaxSize, SubjectShard, false,
 		"The shard has reached its maxSize (before 6.0), and receives nothing.",
 		"Raise or remove maxSize of the shard in config.shards.",
 		func(d Decision) string { return fmt.Sprintf("Shard %s has reached its maxSize.", d.Shard) }},

@@ -48,7 +48,7 @@ type Numbers struct {
 	Donor, Recipient int64
 	// Ideal is the amount that each shard of the zone should have. Threshold is the difference from
 	// which on data move. Both are zero if data move regardless of amounts: off a draining shard and
-	// into a zone. RulesSpread have no ideal.
+	// into a zone. RulesDifference have no ideal.
 	Ideal, Threshold int64
 }
 

@@ -124,19 +124,19 @@ func newPhaseCollection(s Situation) phaseCollection {
 	return phaseCollection{s.Namespace, s.UUID, s.Table, s.maxChunkSize(), maxSmallChunk(s.maxChunkSize())}
 }
 
-// span is a sequence of adjacent chunks of the table: the indexes [from, to).
-type span struct{ from, to int32 }
+// chunkRange is a sequence of adjacent chunks of the table: the indexes [from, to).
+type chunkRange struct{ from, to int32 }
 
-func (p phaseCollection) bounds(r span) (min, max catalog.Key) {
+func (p phaseCollection) bounds(r chunkRange) (min, max catalog.Key) {
 	return p.table.At(int(r.from)).Min, p.table.At(int(r.to) - 1).Max
 }
 
-func (p phaseCollection) mergeAction(shard catalog.ShardID, r span) StreamAction {
+func (p phaseCollection) mergeAction(shard catalog.ShardID, r chunkRange) StreamAction {
 	min, max := p.bounds(r)
 	return StreamAction{Kind: MergeRange, Namespace: p.ns, UUID: p.uuid, Shard: shard, Min: min, Max: max, chunkSpan: r}
 }
 
-func (p phaseCollection) measureAction(shard catalog.ShardID, r span) StreamAction {
+func (p phaseCollection) measureAction(shard catalog.ShardID, r chunkRange) StreamAction {
 	min, max := p.bounds(r)
 	return StreamAction{Kind: MeasureRange, Namespace: p.ns, UUID: p.uuid, Shard: shard, Min: min, Max: max,
 		MaxBytes: p.maxSmall, chunkSpan: r}

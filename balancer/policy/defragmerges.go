@@ -23,7 +23,7 @@ type mergeRunsPhase struct {
 // shardRuns is the work on one shard. It is processed from the end.
 type shardRuns struct {
 	shard              catalog.ShardID
-	toMerge, toMeasure []span
+	toMerge, toMeasure []chunkRange
 }
 
 func newMergeRunsPhase(name PhaseName, s Situation) *mergeRunsPhase {
@@ -43,9 +43,9 @@ func newMergeRunsPhase(name PhaseName, s Situation) *mergeRunsPhase {
 			work[r.shard] = w
 		}
 		if r.len() > 1 {
-			w.toMerge = append(w.toMerge, r.span)
+			w.toMerge = append(w.toMerge, r.chunkRange)
 		} else {
-			w.toMeasure = append(w.toMeasure, r.span)
+			w.toMeasure = append(w.toMeasure, r.chunkRange)
 		}
 	}
 	for _, shard := range s.Table.Owners() {
@@ -61,7 +61,7 @@ func newMergeRunsPhase(name PhaseName, s Situation) *mergeRunsPhase {
 
 // chunkRun is a run of chunks that can be merged into one.
 type chunkRun struct {
-	span
+	chunkRange
 	shard    catalog.ShardID
 	measured bool // of the first chunk
 }
@@ -111,7 +111,7 @@ func (p *mergeRunsPhase) NextAction() (StreamAction, bool) {
 	return StreamAction{}, false
 }
 
-func popSpan(list *[]span) span {
+func popSpan(list *[]chunkRange) chunkRange {
 	last := len(*list) - 1
 	r := (*list)[last]
 	*list = (*list)[:last]

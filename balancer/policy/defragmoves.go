@@ -20,7 +20,7 @@ type movePhase struct {
 	refusedBy      map[int32][]int32 // shards that refused a chunk, by chunk
 	remainingSmall int               // number of small chunks
 	moving         map[catalog.Key]siblingPair
-	merging        map[span]siblingPair
+	merging        map[chunkRange]siblingPair
 	toMerge        []siblingPair
 	scannedUpTo    rank                                      // reached in the current scan of small chunks
 	fits           func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
@@ -40,7 +40,7 @@ func newMovePhase(s Situation) *movePhase {
 		completion:      completion{normalNext: PhaseMerge},
 		refusedBy:       make(map[int32][]int32),
 		moving:          make(map[catalog.Key]siblingPair),
-		merging:         make(map[span]siblingPair),
+		merging:         make(map[chunkRange]siblingPair),
 		chunks:          make([]chunkNode, 0, s.Table.Len()),
 		fits:            s.Fits,
 	}
@@ -67,7 +67,7 @@ func newMovePhase(s Situation) *movePhase {
 		}
 		i := int32(len(p.chunks))
 		p.chunks = append(p.chunks, chunkNode{
-			span: span{i, i + 1}, size: c.Estimate.Bytes(), prev: i - 1, next: i + 1,
+			chunkRange: chunkRange{i, i + 1}, size: c.Estimate.Bytes(), prev: i - 1, next: i + 1,
 			shard: n, zone: zone,
 		})
 	}
@@ -116,7 +116,7 @@ func (p *movePhase) NextMigration(avail *AvailableShards, now time.Time) (Migrat
 			From: p.shards[n].id, To: p.shards[to.shard].id, Namespace: p.ns, UUID: p.uuid,
 			MaxChunkSizeBytes: p.maxChunk, Reason: ReasonDefragmentation,
 		}
-		m.Min, m.Max = p.bounds(c.span)
+		m.Min, m.Max = p.bounds(c.chunkRange)
 		avail.Take(m.From, m.To)
 		p.moving[m.Min] = found
 		p.outstanding++
@@ -160,7 +160,7 @@ func (p *movePhase) fitsOnShard(i, shard int32) bool {
 	if p.fits == nil || c.shard == shard {
 		return true
 	}
-	lower, upper := p.bounds(c.span)
+	lower, upper := p.bounds(c.chunkRange)
 	return p.fits(p.shards[shard].id, catalog.Chunk{Min: lower, Max: upper, Shard: p.shards[c.shard].id})
 }
 
@@ -266,9 +266,9 @@ func (p *movePhase) NextAction() (StreamAction, bool) {
 	return p.mergeAction(p.shards[p.chunks[next.sibling].shard].id, union), true
 }
 
-func (p *movePhase) union(of siblingPair) span {
+func (p *movePhase) union(of siblingPair) chunkRange {
 	c, s := p.chunks[of.chunk], p.chunks[of.sibling]
-	return span{min(c.from, s.from), max(c.to, s.to)}
+	return chunkRange{min(c.from, s.from), max(c.to, s.to)}
 }
 
 func (p *movePhase) RecordActionResult(a StreamAction, r StreamActionResult) *Measurement {
@@ -301,7 +301,7 @@ func (p *movePhase) mergePair(of siblingPair) {
 				p.remainingSmall--
 			}
 		}
-		s.span, s.size, s.busy = p.union(of), mergedSize(c.size, s.size), false
+		s.chunkRange, s.size, s.busy = p.union(of), mergedSize(c.size, s.size), false
 		if wasListed && s.size <= p.maxSmall {
 			s.listed = true
 			p.remainingSmall++

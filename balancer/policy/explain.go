@@ -37,7 +37,7 @@ func ReportBlocked(c catalog.Collection, r catalog.Release, why *Report) bool {
 		{r.BalancesBySize() && c.Defragment, DefragmentingFirst},
 		{c.Resharding, Resharding},
 		{r.FCVAtLeast(catalog.Release50) && (!c.AllowMigrations || !c.PermitMigrations), MigrationsForbidden},
-		{c.ForbidsChunkOperations(r), ChunksFrozen},
+		{c.ForbidsChunkOperations(r), ChunkOperationsForbidden},
 	} {
 		if flag.set {
 			why.Add(Decision{Code: flag.code, Namespace: c.Namespace})

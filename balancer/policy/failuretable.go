@@ -46,7 +46,7 @@ var raceFailures = []FailureInfo{
 	{mongoerr.MigrationConflict, "", RetryNow, "The chunk moved while the command was carried out.", remedyReread},
 	{mongoerr.StaleConfig, "", RetryNow, "The shard has newer metadata than the catalog that was read.", remedyReread},
 	{mongoerr.CommitNoChunk, "", RetryNow, "No chunk contains the range any more.", remedyReread},
-	{mongoerr.CommitThirdShard, "", RetryNow, "The range is on a third shard by now.", remedyReread},
+	{mongoerr.CommitOnThirdShard, "", RetryNow, "The range is on a third shard by now.", remedyReread},
 	{mongoerr.ClearJumboNoSuchChunk, "", RetryNow, "No chunk has these bounds any more.", remedyReread},
 	{mongoerr.ClearJumboChunkVanished, "", RetryNow, "The chunk is gone.", remedyReread},
 	{mongoerr.ClearJumboNoMatch, "", RetryNow, "The chunk was changed.", remedyReread},

@@ -17,9 +17,9 @@ const (
 	// RulesRoundedUp balances chunks to the next whole number per shard, with a threshold of 2 for a
 	// collection of 20 chunks or more if no chunk moved in the last round: 3.4, 3.6.
 	RulesRoundedUp
-	// RulesSpread moves one chunk per round while the fullest and the emptiest shard differ by 2, 4 or
+	// RulesDifference moves one chunk per round while the fullest and the emptiest shard differ by 2, 4 or
 	// 8 chunks: 2.2 to 3.2.
-	RulesSpread
+	RulesDifference
 )
 
 // RulesOf returns the rules of a release.
@@ -34,7 +34,7 @@ func RulesOf(r catalog.Release) Rules {
 	case r.FCVAtLeast(catalog.Release34):
 		return RulesRoundedUp
 	}
-	return RulesSpread
+	return RulesDifference
 }
 
 // String returns the name of the rules for a report.
@@ -58,7 +58,7 @@ func (r Rules) AllowsOneMigrationPerShard() bool { return r <= RulesRoundedUnfor
 
 // allowsOneMigrationPerCollection reports whether a collection has at most one migration per round, and a round runs
 // its migrations one after the other.
-func (r Rules) allowsOneMigrationPerCollection() bool { return r >= RulesSpread }
+func (r Rules) allowsOneMigrationPerCollection() bool { return r >= RulesDifference }
 
 // threshold returns the difference between the shard with the most chunks and the ideal, or the shard
 // with the fewest chunks, from which on a chunk moves.

@@ -31,7 +31,7 @@ type smallList struct {
 
 // chunkNode is a chunk, or the result of merging several chunks, linked with its neighbours.
 type chunkNode struct {
-	span
+	chunkRange
 	size        int64
 	postponedAt int64 // when the chunk was postponed, 0 = never
 	prev, next  int32 // -1 at the ends

@@ -36,8 +36,8 @@ type StreamAction struct {
 	// Throttled says that the auto-merger's pause applies before a MergeAll.
 	Throttled bool
 
-	chunkSpan span // the chunks of the action, in a phase
-	round     int  // the round of the auto-merger
+	chunkSpan chunkRange // the chunks of the action, in a phase
+	round     int        // the round of the auto-merger
 }
 
 // StreamActionResult is the result of an action.

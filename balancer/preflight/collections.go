@@ -41,9 +41,9 @@ func (l *checker) checkRemaining() {
 	if known {
 		l.addGoalObstacle(chunksOnly.OperatorFinding())
 	}
-	if l.IsOwn != nil {
-		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.IsOwn)
-		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.IsOwn)
+	if l.BelongsToShardsh != nil {
+		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.BelongsToShardsh)
+		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.BelongsToShardsh)
 	}
 	if len(rest.Commands()) > 0 && !l.MovePrimaries {
 		o := l.addGoalObstacle(rest.OperatorFinding())
@@ -83,7 +83,7 @@ func (l *checker) checkCollections() {
 	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
 		c := l.Snapshot.Collection(ns)
 		if c != nil && c.ForbidsChunkOperations(l.Snapshot.Release()) {
-			l.addBlocking(diagnosis.NewFinding(diagnosis.ChunksFrozen, diagnosis.Scope{Namespace: ns},
+			l.addBlocking(diagnosis.NewFinding(diagnosis.ChunkOperationsForbidden, diagnosis.Scope{Namespace: ns},
 				"splits, merges and migrations of "+ns+" are forbidden by the server",
 				"wait for the end of the operation that forbade them"))
 			continue
@@ -170,7 +170,7 @@ func (l *checker) checkIndexes() {
 
 // checkRecipientIndexes reports recipients that lack an index of a donor: servers create it only if the
 // recipient has no documents of the collection.
-func (l *checker) checkRecipientIndexes(c *catalog.CollectionState, has Indexes, m *moves) {
+func (l *checker) checkRecipientIndexes(c *catalog.CollectionState, has Indexes, m *stepSummary) {
 	for _, to := range m.to {
 		list, answered := has[to]
 		data := c.Sizes[to]
@@ -285,11 +285,12 @@ func (l *checker) checkDeletions() {
 		}
 	}
 	for _, at := range order {
-		f := diagnosis.NewFinding(diagnosis.PendingDeletion, diagnosis.Scope{Namespace: at.ns, Shard: at.shard}, fmt.Sprintf(
-			"shard %s has not deleted %s of %s that it donated and that steps move: they wait until about %s "+
-				"(orphanCleanupDelaySecs is %s)", at.shard, humanize.Count(count[at], "range"), at.ns,
-			due[at].Format(time.RFC3339), humanize.Duration(diagnosis.CleanupDelayOf(l.Snapshot, at.shard))))
-		f.Due = due[at]
+		f := diagnosis.NewFinding(diagnosis.MoveWaitsForDeletion, diagnosis.Scope{Namespace: at.ns, Shard: at.shard},
+			fmt.Sprintf(
+				"shard %s has not deleted %s of %s that it donated and that steps move: they wait until about %s "+
+					"(orphanCleanupDelaySecs is %s)", at.shard, humanize.Count(count[at], "range"), at.ns,
+				due[at].Format(time.RFC3339), humanize.Duration(diagnosis.CleanupDelayOf(l.Snapshot, at.shard))))
+		f.BalancerActsAt = due[at]
 		f.Numbers = []diagnosis.Number{{Name: "ranges", Value: count[at]}}
 		l.addWarning(f)
 	}

@@ -40,8 +40,8 @@ type Facts struct {
 	Snapshot *catalog.Snapshot
 	// PlanError is why no plan could be made; nil when there is one, or none is needed.
 	PlanError error
-	// IsOwn reports whether a database or collection belongs to shardsh itself; any run may move those.
-	IsOwn func(namespace string) bool
+	// BelongsToShardsh reports whether a database or collection belongs to shardsh itself; any run may move those.
+	BelongsToShardsh func(namespace string) bool
 	// Privileges are the privileges of the user; nil if there is no access control.
 	Privileges *Privileges
 	// Roles are the roles of the user: "engine@admin".
@@ -243,8 +243,8 @@ func (l *checker) add(o Obstacle) *Obstacle {
 // isDrain reports whether the run empties a shard.
 func (l *checker) isDrain() bool { return l.Shard != "" }
 
-// moves summarizes the steps that move a collection.
-type moves struct {
+// stepSummary summarizes the steps that move a collection.
+type stepSummary struct {
 	from, to       []catalog.ShardID
 	splitsOrMerges bool  // the plan has splits or merges
 	donorSplits    bool  // the donor chooses the split points
@@ -252,10 +252,10 @@ type moves struct {
 }
 
 // movesByNamespace summarizes the steps by namespace.
-func (l *checker) movesByNamespace() map[string]*moves {
-	list := map[string]*moves{}
+func (l *checker) movesByNamespace() map[string]*stepSummary {
+	list := map[string]*stepSummary{}
 	for _, ns := range l.Namespaces {
-		list[ns] = &moves{}
+		list[ns] = &stepSummary{}
 	}
 	if l.Plan == nil {
 		return list
@@ -268,7 +268,7 @@ func (l *checker) movesByNamespace() map[string]*moves {
 	for _, s := range l.Plan.Steps {
 		m := list[s.Namespace]
 		if m == nil {
-			m = &moves{}
+			m = &stepSummary{}
 			list[s.Namespace] = m
 		}
 		if s.Kind == plan.Move {
@@ -277,7 +277,7 @@ func (l *checker) movesByNamespace() map[string]*moves {
 		} else {
 			m.splitsOrMerges = true
 		}
-		m.donorSplits, m.maxBytes = m.donorSplits || s.Within != nil, max(m.maxBytes, s.Bytes)
+		m.donorSplits, m.maxBytes = m.donorSplits || s.KnownRange != nil, max(m.maxBytes, s.Bytes)
 	}
 	return list
 }
@@ -326,7 +326,7 @@ func (l *checker) checkBalancer() {
 	if e, ok := errors.AsType[*apply.BalancerConflictError](l.BalancerConflict); ok {
 		what, commands = e.Summary(), []string{"sh.stopBalancer()"}
 	}
-	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
+	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerActive, diagnosis.Scope{}, what, commands...))
 	o.Err = l.BalancerConflict
 	if !l.PauseBalancing {
 		o.Option, o.OptionEffect = "pauseBalancing", "pauses it during the run"

@@ -193,7 +193,7 @@ func (l *checker) privilegeNeeds() (list []need) {
 }
 
 // needsSplit reports whether a step is too large to be moved at once.
-func (l *checker) needsSplit(ns string, m *moves) bool {
+func (l *checker) needsSplit(ns string, m *stepSummary) bool {
 	c := l.Snapshot.Collection(ns)
 	if c == nil {
 		return m.donorSplits

@@ -22,8 +22,8 @@ type Options struct {
 	// DefaultDiskLimit.
 	DiskLimit float64
 	Seed      uint64
-	// Watch receives the progress of simulations, and may end them with an error. It may be nil.
-	Watch sim.Watch
+	// OnProgress receives the progress of simulations, and may end them with an error. It may be nil.
+	OnProgress sim.ProgressFunc
 }
 
 // DefaultDiskLimit is the default share up to which a volume may be filled.

@@ -61,7 +61,7 @@ func (p *comparer) command(goal plan.Goal) string {
 // of zero means no limit.
 func (p *comparer) planOptions(goal plan.Goal, limit float64) plan.Options {
 	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.options.Seed,
-		Watch: p.options.Watch}
+		OnProgress: p.options.OnProgress}
 	if slices.ContainsFunc(p.snapshot.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
 		o.Limits.Disk = limit
 	}
@@ -92,14 +92,15 @@ func (p *comparer) balancerWay() (Way, bool, error) {
 		next.NoBalance = false
 		on = on.WithCollection(&next)
 	}
-	f, err := forecast.Make(on, forecast.Options{Goal: p.options.Goal, Seed: p.options.Seed, Watch: p.options.Watch})
+	f, err := forecast.Make(on, forecast.Options{Goal: p.options.Goal, Seed: p.options.Seed,
+		OnProgress: p.options.OnProgress})
 	if err != nil {
 		return w, false, err
 	}
 	w.Low, w.Likely, w.High = f.Low, f.Likely, f.High
-	never := f.Never && len(f.Because) > 0 && !(f.AssumesBalancerOn && len(f.Because) == 1)
+	never := f.Never && len(f.BlockedBy) > 0 && !(f.AssumesBalancerOn && len(f.BlockedBy) == 1)
 	if never && (p.options.Goal.Kind != plan.Drain || f.StuckChunks > 0) {
-		w.Refused = f.Because[len(f.Because)-1].Sentence
+		w.Refused = f.BlockedBy[len(f.BlockedBy)-1].Sentence
 	}
 	made, err := plan.Make(on, p.planOptions(p.options.Goal, 0))
 	if err != nil {
@@ -183,7 +184,8 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 		return Way{}, false, nil
 	}
 	goal := plan.Goal{Kind: plan.Defragment, Namespaces: []string{p.coll.Namespace}}
-	f, err := forecast.Make(p.snapshot, forecast.Options{Goal: goal, Seed: p.options.Seed, Watch: p.options.Watch})
+	f, err := forecast.Make(p.snapshot, forecast.Options{Goal: goal, Seed: p.options.Seed,
+		OnProgress: p.options.OnProgress})
 	if err != nil || f.Done {
 		return Way{}, false, err
 	}
@@ -207,8 +209,8 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	w.Likely += f.Likely + waits
 	w.Low, w.High = scaled(w.Low+f.Low, 1/defragmentFactor), scaled(w.High+f.High, defragmentFactor)+defragmentDelay
 	w.High += p.speeds.Costs().OrphanDelay // until then ranges can't return to their former shard
-	if f.Never && !f.AssumesBalancerOn && len(f.Because) > 0 && w.Refused == "" {
-		w.Refused = f.Because[0].Sentence
+	if f.Never && !f.AssumesBalancerOn && len(f.BlockedBy) > 0 && w.Refused == "" {
+		w.Refused = f.BlockedBy[0].Sentence
 	}
 	p.addMoves(&w, slices.Concat(made.Steps, steps))
 	return w, true, nil
@@ -253,7 +255,7 @@ func (p *comparer) simulateDefragmentation() (after *catalog.Snapshot, moved []s
 	next.Defragment = true
 	begin := p.snapshot.WithSettings(settings).WithCollection(&next)
 	run, err := sim.New(begin, sim.Config{Location: time.UTC, IgnoreMode: true, Reasons: []policy.Reason{},
-		Contents: sim.Measured, Costs: p.speeds.Costs(), Watch: p.options.Watch})
+		Contents: sim.Measured, Costs: p.speeds.Costs(), OnProgress: p.options.OnProgress})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,7 +19,7 @@ type FleetCluster struct {
 	Labels  map[string]string `json:"labels,omitzero"`
 	// Overview is nil where the cluster could not be read; Trouble says why.
 	Overview *Overview `json:"report,omitzero"`
-	Trouble  string    `json:"error,omitzero"`
+	Error    string    `json:"error,omitzero"`
 }
 
 // VerdictUnknown is the verdict for a cluster that could not be read.
@@ -36,7 +36,7 @@ func (m FleetCluster) Verdict() string {
 // Headline says in one line what is wrong.
 func (m FleetCluster) Headline() string {
 	if m.Overview == nil {
-		return m.Trouble
+		return m.Error
 	}
 	return m.Overview.Answer.Headline()
 }

@@ -16,7 +16,7 @@ func TestFleetPage(t *testing.T) {
 	hostile := `<img src=x onerror=alert(1)>`
 	members := []FleetCluster{
 		{Cluster: "fine", Address: "mongodb://a", Overview: &Overview{Version: hostile}},
-		{Cluster: "down", Address: "mongodb://b", Labels: map[string]string{"env": hostile}, Trouble: "can't reach " + hostile},
+		{Cluster: "down", Address: "mongodb://b", Labels: map[string]string{"env": hostile}, Error: "can't reach " + hostile},
 		{Cluster: "bad", Address: "mongodb://c", Overview: &Overview{Answer: diagnosis.Answer{
 			Symptoms: []diagnosis.Finding{{Severity: diagnosis.Critical, Sentence: hostile}}}}},
 	}

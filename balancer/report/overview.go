@@ -121,7 +121,7 @@ const maxDrains = 3
 
 // AddForecastsAndPlan adds forecasts and a plan. watch observes the simulations; it may be nil. The returned
 // error is that of watch.
-func (o *Overview) AddForecastsAndPlan(s *catalog.Snapshot, watch sim.Watch) error {
+func (o *Overview) AddForecastsAndPlan(s *catalog.Snapshot, watch sim.ProgressFunc) error {
 	var ended error
 	seen := func(p sim.Progress) error {
 		if watch != nil {
@@ -140,7 +140,7 @@ func (o *Overview) AddForecastsAndPlan(s *catalog.Snapshot, watch sim.Watch) err
 	if ended != nil {
 		return ended
 	}
-	planned, err := plan.Make(s, plan.Options{Watch: seen})
+	planned, err := plan.Make(s, plan.Options{OnProgress: seen})
 	if err != nil {
 		o.Unread = append(o.Unread, err.Error())
 		return ended
@@ -149,8 +149,8 @@ func (o *Overview) AddForecastsAndPlan(s *catalog.Snapshot, watch sim.Watch) err
 	return nil
 }
 
-func (o *Overview) addForecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Watch) {
-	f, err := forecast.Make(s, forecast.Options{Goal: goal, Watch: watch})
+func (o *Overview) addForecast(s *catalog.Snapshot, goal plan.Goal, watch sim.ProgressFunc) {
+	f, err := forecast.Make(s, forecast.Options{Goal: goal, OnProgress: watch})
 	if err != nil {
 		o.Unread = append(o.Unread, err.Error())
 		return
@@ -160,7 +160,7 @@ func (o *Overview) addForecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Wa
 
 // AddMaps adds maps of the worst collections.
 func (o *Overview) AddMaps(s *catalog.Snapshot) {
-	for _, c := range o.Collections[:min(len(o.Collections), maxDrawn)] {
+	for _, c := range o.Collections[:min(len(o.Collections), maxDrawnCollections)] {
 		coll := s.Collection(c.Namespace)
 		o.Maps = append(o.Maps, NewChunkMap(coll, coll.ChunkSize(s.Settings()), mapCells))
 	}

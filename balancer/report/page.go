@@ -24,11 +24,11 @@ var files embed.FS
 // The number of lines that a list on the page shows before it is expanded, and the number of
 // collections with a chunk map.
 const (
-	maxLines   = 20
-	maxDrawn   = 10
-	maxSteps   = 50
-	maxParts   = 20
-	maxPerCode = 3 // findings of one code
+	maxLines            = 20
+	maxDrawnCollections = 10
+	maxSteps            = 50
+	maxParts            = 20
+	maxPerCode          = 3 // findings of one code
 )
 
 // WritePage writes an overview as one page of HTML. The page loads no other resources and runs no script but
@@ -159,7 +159,7 @@ func (page) Hidden(p *plan.Plan) int { return max(0, len(p.Steps)-maxSteps) }
 
 // Drawn returns the collections that are shown by shard and by chunk.
 func (p page) Drawn() (list []DrawnCollection) {
-	for i, c := range p.Collections[:min(len(p.Collections), maxDrawn)] {
+	for i, c := range p.Collections[:min(len(p.Collections), maxDrawnCollections)] {
 		d := DrawnCollection{Collection: c}
 		if i < len(p.Maps) {
 			d.Map = &p.Maps[i]
@@ -176,7 +176,7 @@ type DrawnCollection struct {
 }
 
 // Undrawn returns how many collections Drawn leaves out.
-func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), maxDrawn) }
+func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), maxDrawnCollections) }
 
 // Largest returns the largest parts of a collection.
 func (page) Largest(c DrawnCollection) []Part { return c.Parts[:min(len(c.Parts), maxParts)] }

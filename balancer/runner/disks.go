@@ -16,9 +16,9 @@ type disks struct {
 	changed map[string]bool                     // collections of which chunks have moved since their files were read
 }
 
-// maxFileReads is the number of collections whose files are read at the beginning. The data of other
+// maxFileCollections is the number of collections whose files are read at the beginning. The data of other
 // collections count with their uncompressed size, and their files have no reusable space.
-const maxFileReads = 100
+const maxFileCollections = 100
 
 // readDisks reads the free space of shards. It reads the volumes in each round, and the files only of
 // collections of which chunks have moved.
@@ -29,7 +29,7 @@ func (r *run) readDisks(ctx context.Context) error {
 	r.mu.Lock()
 	names := slices.Sorted(maps.Keys(r.disks.changed))
 	if r.disks.files == nil {
-		names = r.namespaces[:min(len(r.namespaces), maxFileReads)]
+		names = r.namespaces[:min(len(r.namespaces), maxFileCollections)]
 	}
 	r.disks.changed = nil // what moves from now on is read in the next round
 	r.mu.Unlock()

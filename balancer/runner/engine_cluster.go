@@ -151,7 +151,7 @@ func (e engineCluster) MarkJumbo(ctx context.Context, ns string, lower catalog.K
 func (e engineCluster) SwitchOffBalancing(_ context.Context, ns string) error {
 	why := "its hashed shard key has no index any more"
 	e.r.skipped.skipCollection(ns, why)
-	e.r.tell(Event{Kind: Skipped, Namespace: ns, Why: why})
+	e.r.emit(Event{Kind: Skipped, Namespace: ns, Why: why})
 	return nil
 }
 

@@ -54,8 +54,8 @@ func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 		m.Max = chunk.Max
 	}
 	m.Force, m.bytes, m.forced = policy.ForceManual, f.Bytes, f
-	if m.roomBytes > 0 {
-		m.roomBytes = max(m.roomBytes, f.Bytes)
+	if m.neededRoomBytes > 0 {
+		m.neededRoomBytes = max(m.neededRoomBytes, f.Bytes)
 	}
 	if m.Reason != policy.ReasonChunksImbalance || r.o.Goal == GoalChunks {
 		return true

@@ -53,7 +53,7 @@ func (r *run) runLoadRound(ctx context.Context) ([]Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.tell(Event{Kind: Waiting, Wait: r.o.OpsInterval, Why: "counting operations"})
+	r.emit(Event{Kind: Waiting, Wait: r.o.OpsInterval, Why: "counting operations"})
 	maps, err := r.o.ReadHeat(ctx, r.namespaces)
 	if err != nil {
 		return nil, err
@@ -95,14 +95,14 @@ func (r *run) collectionsWithLoad(
 		}
 		r.noteTable(m.Namespace, routing.Table)
 		list = append(list,
-			heat.NewCollection(m, routing.Table, routing.Zones, sizes[m.Namespace], r.fixedChunks(m, routing.Table)))
+			heat.NewCollection(m, routing.Table, routing.Zones, sizes[m.Namespace], r.skipFunc(m, routing.Table)))
 	}
 	return list
 }
 
-// fixedChunks returns a function that reports whether the chunk at a lower bound is to be skipped,
+// skipFunc returns a function that reports whether the chunk at a lower bound is to be skipped,
 // because it was moved already or could not be moved.
-func (r *run) fixedChunks(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) bool {
+func (r *run) skipFunc(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) bool {
 	now := r.o.Clock.Now()
 	alone := map[int]bool{}
 	for _, a := range r.skipped.skippedAt(m.Namespace, now) {
@@ -136,7 +136,7 @@ func (r *run) splitHotChunks(ctx context.Context, d heat.Decision) error {
 			return context.Cause(ctx)
 		}
 		chunk := routing.Table.Find(s.Min)
-		r.cluster.With(func(c balancer.Cluster) {
+		r.cluster.WithCluster(func(c balancer.Cluster) {
 			err = engineCluster{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard,
 				Version: routing.Table.Version(), ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 				Points: []catalog.Key{s.Point}})
@@ -196,9 +196,9 @@ func splitIntoWaves(all []policy.Migration) (list [][]policy.Migration) {
 
 // LeftoversOfLoad returns the reasons why shards keep more load than others.
 func LeftoversOfLoad(d heat.Decision, maps []heat.Map) (list []Leftover) {
-	for _, s := range d.Stuck {
+	for _, s := range d.Overloaded {
 		list = append(list, Leftover{
-			Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckText(s, maps) + ".",
+			Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckShardText(s, maps) + ".",
 		})
 	}
 	return list

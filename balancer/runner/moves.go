@@ -27,16 +27,16 @@ const assumedMoveTime = 10 * time.Minute
 // waitingMove is a migration that a round has chosen.
 type waitingMove struct {
 	policy.Migration
-	index     int // its place in the round
-	bytes     int64
-	roomBytes int64 // the maximum number of bytes that the recipient may get; 0 if no limit is checked
+	index           int // its place in the round
+	bytes           int64
+	neededRoomBytes int64 // the maximum number of bytes that the recipient may get; 0 if no limit is checked
 	// forced describes a forced migration; nil for other migrations.
 	forced *apply.ForcedMove
 }
 
 func (m waitingMove) paceMove() pace.Move {
 	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes,
-		MaxBytes: max(2*m.MaxChunkSizeBytes, m.bytes), RoomBytes: m.roomBytes,
+		MaxBytes: max(2*m.MaxChunkSizeBytes, m.bytes), RoomBytes: m.neededRoomBytes,
 		WholeRange: !m.Max.IsZero()}
 }
 
@@ -74,7 +74,7 @@ func (r *run) orderMoves(ctx context.Context, chosen []policy.Migration) []waiti
 	list := make([]waitingMove, len(chosen))
 	for i, m := range chosen {
 		list[i] = waitingMove{Migration: m, index: i, bytes: r.expectedBytes(ctx, m),
-			roomBytes: r.maxChunkMove(m.Namespace, m.From, m.MaxChunkSizeBytes)}
+			neededRoomBytes: r.maxChunkMove(m.Namespace, m.From, m.MaxChunkSizeBytes)}
 	}
 	if r.o.Order == OrderHottest {
 		load := r.readOperations(ctx, chosen)
@@ -195,9 +195,9 @@ func (r *run) countStarted(m waitingMove) Move {
 		Bytes: m.bytes,
 	}
 	r.mu.Unlock()
-	r.tell(Event{Kind: Began, Move: move})
+	r.emit(Event{Kind: Began, Move: move})
 	if m.forced != nil {
-		r.tell(Event{Kind: ForcingMove, Move: move, Why: m.forced.String()})
+		r.emit(Event{Kind: ForcingMove, Move: move, Why: m.forced.String()})
 	}
 	return move
 }
@@ -210,13 +210,13 @@ func (r *run) runMove(ctx context.Context, m waitingMove, reported Move) error {
 	if err != nil && r.o.Gate.MustReenter(r.hardCtx, err) {
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
 		r.handleRefused(m.Namespace)
-		r.tell(Event{Kind: Refused, Move: reported, Err: err})
+		r.emit(Event{Kind: RefusedByHold, Move: reported, Err: err})
 		return pace.ErrNotBegun
 	}
 	if err != nil && ctx.Err() != nil && mongoerr.Is(err, mongoerr.Interrupted) { // the user has ended the run
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
 		r.forgetChunks(m.Namespace)
-		r.tell(Event{Kind: Stopped, Move: reported})
+		r.emit(Event{Kind: Stopped, Move: reported})
 		return err
 	}
 	if err != nil {
@@ -239,7 +239,7 @@ func (r *run) runMove(ctx context.Context, m waitingMove, reported Move) error {
 	}
 	r.skipForcedRange(m)
 	r.markFilesStale(m.Namespace)
-	r.tell(Event{Kind: Moved, Move: reported})
+	r.emit(Event{Kind: Moved, Move: reported})
 	return nil
 }
 
@@ -253,7 +253,7 @@ func (r *run) handleRefused(ns string) {
 // handleFailed decides how to proceed with a range that could not be moved.
 func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 	if r.hardCtx.Err() != nil { // whether the move fails is not known yet
-		r.tell(Event{Kind: LeftToServers, Move: reported})
+		r.emit(Event{Kind: LeftToServers, Move: reported})
 		r.noteOperatorErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
 	}
@@ -262,7 +262,7 @@ func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 	r.mu.Lock()
 	r.result.Failed++
 	r.mu.Unlock()
-	r.tell(Event{Kind: Failed, Move: reported, Err: err, Failure: then})
+	r.emit(Event{Kind: Failed, Move: reported, Err: err, Failure: then})
 	code := policy.RangeSkipped
 	if policy.IsTooBig(err) {
 		code = policy.JumboFlag

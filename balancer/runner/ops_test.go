@@ -101,7 +101,7 @@ func TestOrder(t *testing.T) {
 			{"shard": "a", "max": {"x": 2}, "bytes": "30MiB", "docs": 30720},
 			{"shard": "c", "bytes": "1MiB", "docs": 1024}]}]}`
 	for order, first := range map[runner.Order]string{
-		runner.OrderChosen: "shop.carts", runner.OrderLargest: "shop.carts", runner.OrderSmallest: "shop.orders",
+		runner.OrderPolicy: "shop.carts", runner.OrderLargest: "shop.carts", runner.OrderSmallest: "shop.orders",
 		runner.OrderHottest: "shop.orders",
 	} {
 		w := newWorld(t, topology, catalog.Release80, 1)

@@ -59,7 +59,7 @@ func (r *run) countOperationsAsSizes(ctx context.Context, colls []catalog.Collec
 	for _, s := range look.Shards() {
 		shards = append(shards, s.Shard)
 	}
-	r.tell(Event{Kind: Waiting, Wait: r.o.OpsInterval, Why: "counting operations"})
+	r.emit(Event{Kind: Waiting, Wait: r.o.OpsInterval, Why: "counting operations"})
 	load, err := CountOperations(ctx, r.cluster, r.o.Clock, r.o.OpsInterval, names)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (r *run) countOperationsAsSizes(ctx context.Context, colls []catalog.Collec
 	sizes := map[string]map[catalog.ShardID]int64{}
 	for _, c := range colls {
 		sizes[c.Namespace] = r.scaleOperations(load[c.Namespace], shards, c.ChunkSize(r.settings))
-		r.skipIfStuck(c.Namespace, load[c.Namespace], shards)
+		r.skipIfNotImproving(c.Namespace, load[c.Namespace], shards)
 	}
 	return sizes, nil
 }
@@ -107,10 +107,10 @@ const (
 	minImprovement = 0.01
 )
 
-// skipIfStuck skips a collection if moving chunks does not balance its operations any more. The
+// skipIfNotImproving skips a collection if moving chunks does not balance its operations any more. The
 // operation counters of shards do not tell which chunk an operation used, and a few keys may have most
 // of the operations.
-func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []catalog.Shard) {
+func (r *run) skipIfNotImproving(ns string, load map[catalog.ShardID]int64, shards []catalog.Shard) {
 	var total, most, fewest int64
 	for i, s := range shards {
 		n := load[s.ID]
@@ -137,7 +137,7 @@ func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []ca
 		why := fmt.Sprintf("%d rounds of moves have not spread its operations better: a few keys may have most of them",
 			maxNotImproved)
 		r.skipped.skipCollection(ns, why)
-		r.tell(Event{Kind: Skipped, Namespace: ns, Why: why})
+		r.emit(Event{Kind: Skipped, Namespace: ns, Why: why})
 	}
 }
 

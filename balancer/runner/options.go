@@ -85,8 +85,8 @@ type Order string
 
 // The orders.
 const (
-	// OrderChosen is the order in which the policy chose the moves.
-	OrderChosen Order = "chosen"
+	// OrderPolicy is the order in which the policy chose the moves.
+	OrderPolicy Order = "chosen"
 	// OrderLargest begins with the moves of most bytes, OrderSmallest with the moves of fewest bytes.
 	OrderLargest  Order = "largest"
 	OrderSmallest Order = "smallest"
@@ -95,7 +95,7 @@ const (
 )
 
 // Orders returns all orders.
-func Orders() []Order { return []Order{OrderChosen, OrderLargest, OrderSmallest, OrderHottest} }
+func Orders() []Order { return []Order{OrderPolicy, OrderLargest, OrderSmallest, OrderHottest} }
 
 // ParseOrder parses an order.
 func ParseOrder(text string) (Order, error) { return parseOneOf("order", Orders(), text) }
@@ -172,7 +172,7 @@ const (
 	Moved           EventKind = "moved"
 	Failed          EventKind = "failed"
 	LeftToServers   EventKind = "goesOn"  // the move was left to the servers
-	Refused         EventKind = "refused" // by a hold of the run; the move is chosen again
+	RefusedByHold   EventKind = "refused" // by a hold of the run; the move is chosen again
 	Stopped         EventKind = "stopped" // the donor has stopped the move, as requested
 	Split           EventKind = "split"
 	Skipped         EventKind = "aside" // a range or a collection is not moved any more
@@ -211,7 +211,7 @@ type Event struct {
 	Err  error
 	// Failure is the class of the error, which decides how the run proceeds.
 	Failure policy.FailureClass
-	Done    pace.Done // so far
+	Done    pace.MovedAmount // so far
 }
 
 // Leftover is something that the run does not balance.
@@ -231,18 +231,18 @@ type Result struct {
 	Left []Leftover
 
 	Namespaces     []string
-	Done           pace.Done
+	Done           pace.MovedAmount
 	Failed, Splits int
 	Rounds         int
 	Began, Ended   time.Time
 }
 
-// BusyError says that the cluster's own balancer works on collections of the run.
-type BusyError struct{ *apply.BalancerConflictError }
+// BalancerActiveError says that the cluster's own balancer works on collections of the run.
+type BalancerActiveError struct{ *apply.BalancerConflictError }
 
 // Error returns a text that names the command with which the operator resolves the conflict. Options
 // are written as in the shell.
-func (e *BusyError) Error() string {
+func (e *BalancerActiveError) Error() string {
 	if e.Reenabled {
 		return e.BalancerConflictError.Error()
 	}
@@ -250,14 +250,14 @@ func (e *BusyError) Error() string {
 }
 
 // SpellOptions returns the error text with the names of options as on a command line.
-func (e *BusyError) SpellOptions(spell func(option string) string) string {
+func (e *BalancerActiveError) SpellOptions(spell func(option string) string) string {
 	if e.Reenabled {
 		return e.BalancerConflictError.SpellOptions(spell)
 	}
 	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
 }
 
-func (e *BusyError) text(timeZone, pauseBalancing string) string {
+func (e *BalancerActiveError) text(timeZone, pauseBalancing string) string {
 	remedy := "sh.stopBalancer()"
 	switch {
 	case len(e.Defragmenting) > 0:
@@ -272,4 +272,4 @@ func (e *BusyError) text(timeZone, pauseBalancing string) string {
 }
 
 // Unwrap returns the underlying error of package apply.
-func (e *BusyError) Unwrap() error { return e.BalancerConflictError }
+func (e *BalancerActiveError) Unwrap() error { return e.BalancerConflictError }

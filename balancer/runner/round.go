@@ -31,11 +31,11 @@ type round struct {
 	allSizes           map[string]map[catalog.ShardID]int64 // sizes of all collections of the run
 }
 
-// maxReadTries is the number of consecutive rounds that may fail before the run fails. readPause is the
+// maxFailedReads is the number of consecutive rounds that may fail before the run fails. readPause is the
 // wait before the next round.
 const (
-	maxReadTries = 10
-	readPause    = 10 * time.Second
+	maxFailedReads = 10
+	readPause      = 10 * time.Second
 )
 
 // endRound reports whether the run is over, and returns the error that ended it.
@@ -46,7 +46,7 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	r.result.Rounds++
 	limit, asked := r.limitReached, r.operatorErr
 	r.mu.Unlock()
-	r.tell(Event{Kind: RoundEnded})
+	r.emit(Event{Kind: RoundEnded})
 	switch {
 	case ctx.Err() != nil:
 		return true, context.Cause(ctx)
@@ -78,14 +78,14 @@ func (r *run) waitAfterFailedRead(ctx context.Context, err error) error {
 	if !mongoerr.IsOverloaded(err) { // an overloaded cluster is waited for without a limit
 		r.failedReads++
 	}
-	if r.failedReads >= maxReadTries || policy.FailureClassOf(err) == policy.AskOperator {
+	if r.failedReads >= maxFailedReads || policy.FailureClassOf(err) == policy.AskOperator {
 		return err
 	}
 	return r.wait(ctx, readPause, fmt.Sprintf("the cluster could not be read: %v", err))
 }
 
 func (r *run) wait(ctx context.Context, d time.Duration, why string) error {
-	r.tell(Event{Kind: Waiting, Wait: d, Why: why})
+	r.emit(Event{Kind: Waiting, Wait: d, Why: why})
 	return r.o.Clock.Sleep(ctx, d)
 }
 
@@ -120,21 +120,21 @@ func (r *run) noteSplit(s policy.Split, err error) {
 	if s.Halve {
 		points = 1
 	}
-	r.tell(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, PointCount: points, Err: err})
+	r.emit(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, PointCount: points, Err: err})
 }
 
 // skipRange leaves a range alone for the rest of the run.
 func (r *run) skipRange(ns string, lower catalog.Key, code policy.Code, why string) {
 	r.skipped.skipForGood(ns, lower, code, why)
-	r.tell(Event{Kind: Skipped, Namespace: ns, Min: lower, Why: why})
+	r.emit(Event{Kind: Skipped, Namespace: ns, Min: lower, Why: why})
 }
 
-// settledCodes are decisions that need no report: the collection is balanced, or the next rounds
+// unreportedCodes are decisions that need no report: the collection is balanced, or the next rounds
 // consider it again with other shards.
-var settledCodes = []policy.Code{
+var unreportedCodes = []policy.Code{
 	policy.NoDonor, policy.DonorIsRecipient, policy.DonorAtIdeal, policy.DonorNearIdeal, policy.RecipientAtIdeal,
 	policy.BelowThreshold, policy.NoData, policy.NothingToDrain, policy.OtherChunkFirst, policy.ShardBusy,
-	policy.Throttled, policy.CollectionGone, policy.OneMigration,
+	policy.Throttled, policy.CollectionGone, policy.OneMigrationPerRound,
 }
 
 // listLeftovers lists what remains uneven after a round that found nothing to move, with the reasons.
@@ -149,7 +149,7 @@ func (r *run) listLeftovers(decisions []policy.Decision) (list []Leftover) {
 			Text: fmt.Sprintf("The chunk of %s at %s is skipped: %s.", ns, a.min, a.why)})
 	}
 	for _, d := range decisions {
-		if d.IsChosen() || slices.Contains(settledCodes, d.Code) && (d.Code != policy.NoData || r.o.Goal != GoalOps) {
+		if d.IsChosen() || slices.Contains(unreportedCodes, d.Code) && (d.Code != policy.NoData || r.o.Goal != GoalOps) {
 			continue
 		}
 		if a, ok := r.skippedRangeOf(d); ok {

@@ -21,9 +21,9 @@ import (
 // When ctx ends, no new move begins, the moves in progress run to their end, and the Result says that
 // the run was stopped. The Result says what was done in any case.
 //
-// The error is a *BusyError while the cluster's own balancer works on the collections.
+// The error is a *BalancerActiveError while the cluster's own balancer works on the collections.
 func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
-	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, GoalSize), cmp.Or(o.Order, OrderChosen), max(1, o.Parallel)
+	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, GoalSize), cmp.Or(o.Order, OrderPolicy), max(1, o.Parallel)
 	if o.Goal == GoalOps || o.Goal == GoalLoad {
 		o.OpsInterval, o.CoolDown = cmp.Or(o.OpsInterval, defaultOpsInterval), cmp.Or(o.CoolDown, defaultOpsCoolDown)
 	}
@@ -84,7 +84,7 @@ type run struct {
 	failedReads  int // number of consecutive rounds that could not be read to their end
 }
 
-func (r *run) tell(e Event) {
+func (r *run) emit(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.o.OnEvent != nil {
@@ -159,7 +159,7 @@ func (r *run) pauseBalancing(ctx context.Context, snapshot *catalog.Snapshot) (*
 		r.balancedDespiteDisabled[ns] = true
 	}
 	if len(on) > 0 {
-		r.tell(Event{Kind: BalancingPaused, Namespaces: on})
+		r.emit(Event{Kind: BalancingPaused, Namespaces: on})
 	}
 	return apply.AwaitRoundEnd(ctx, r.cluster, r.namespaces, r.o.Clock)
 }
@@ -176,16 +176,16 @@ func (r *run) checkBalancerIdle(ctx context.Context, snapshot *catalog.Snapshot,
 	return asBusyError(err)
 }
 
-// CheckBalancerIdle returns a *BusyError if the cluster's own balancer works on the collections now or
+// CheckBalancerIdle returns a *BalancerActiveError if the cluster's own balancer works on the collections now or
 // within a time; zero means at any time.
 func CheckBalancerIdle(snapshot *catalog.Snapshot, namespaces []string, within time.Duration) error {
 	return asBusyError(apply.CheckBalancerIdle(snapshot, namespaces, cmp.Or(within, unlimitedSpan)))
 }
 
-// asBusyError converts an *apply.BalancerConflictError into a *BusyError and returns other errors unchanged.
+// asBusyError converts an *apply.BalancerConflictError into a *BalancerActiveError and returns other errors unchanged.
 func asBusyError(err error) error {
 	if works, busy := errors.AsType[*apply.BalancerConflictError](err); busy {
-		return &BusyError{works}
+		return &BalancerActiveError{works}
 	}
 	return err
 }
@@ -233,7 +233,7 @@ func (r *run) runRounds(ctx context.Context) error {
 				return err
 			}
 		case balancer.Call:
-			r.cluster.With(func(c balancer.Cluster) { result = step.Do(ctx, engineCluster{c, r}) })
+			r.cluster.WithCluster(func(c balancer.Cluster) { result = step.Do(ctx, engineCluster{c, r}) })
 		case balancer.Moves:
 			result = r.runMoves(ctx, step.Migrations)
 		}

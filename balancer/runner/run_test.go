@@ -134,7 +134,7 @@ func TestRefused(t *testing.T) {
 			w := newWorld(t, heaped(c.state), catalog.Release80, 1)
 			before := len(w.moves("moveChunk.start")) // the balancer's own
 			_, err := runner.Run(t.Context(), w.free(), w.options(c.names...))
-			if !errors.As(err, new(*runner.BusyError)) || !errors.As(err, new(*apply.BalancerConflictError)) ||
+			if !errors.As(err, new(*runner.BalancerActiveError)) || !errors.As(err, new(*apply.BalancerConflictError)) ||
 				strings.Count(err.Error(), "sh.") != 1 || !strings.Contains(err.Error(), c.command) {
 				t.Errorf("%v", err)
 			}

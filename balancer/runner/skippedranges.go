@@ -159,8 +159,8 @@ func (s *skippedRanges) skippedCollection(ns string) (why string, found bool) {
 	return why, found
 }
 
-// isOver reports whether nothing has to be known about the range any more.
-func (a *skippedRange) isOver(now time.Time) bool {
+// canForget reports whether nothing has to be known about the range any more.
+func (a *skippedRange) canForget(now time.Time) bool {
 	return !a.until.IsZero() && !a.until.After(now) &&
 		*a == skippedRange{ns: a.ns, min: a.min, until: a.until, why: a.why} // it has not failed
 }
@@ -170,7 +170,7 @@ func (a *skippedRange) isOver(now time.Time) bool {
 func (s *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ranges = slices.DeleteFunc(s.ranges, func(a *skippedRange) bool { return a.isOver(now) })
+	s.ranges = slices.DeleteFunc(s.ranges, func(a *skippedRange) bool { return a.canForget(now) })
 	for _, a := range s.ranges {
 		if a.ns == ns && a.why != "" && (a.until.IsZero() || a.until.After(now)) {
 			list = append(list, *a)

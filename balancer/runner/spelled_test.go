@@ -9,7 +9,7 @@ import (
 
 // An option is spelled one way: as at the prompt, or as on a command line.
 func TestBusyErrorSpelled(t *testing.T) {
-	e := &BusyError{&apply.BalancerConflictError{Namespaces: []string{"x.y"}, UnresolvedWindow: "22:00 to 06:00"}}
+	e := &BalancerActiveError{&apply.BalancerConflictError{Namespaces: []string{"x.y"}, UnresolvedWindow: "22:00 to 06:00"}}
 	flags := map[string]string{"pauseBalancing": "--pause-balancing", "timeZone": "--time-zone"}
 	line := e.SpellOptions(func(option string) string { return flags[option] })
 	if strings.Contains(e.Error(), "--") || !strings.Contains(e.Error(), "(pauseBalancing: true)") {

@@ -4,5 +4,5 @@ package safefile
 
 import "io/fs"
 
-// isOwn is true, as only administrators make links on Windows.
-func isOwn(fs.FileInfo) bool { return true }
+// hasTrustedOwner is true, as only administrators make links on Windows.
+func hasTrustedOwner(fs.FileInfo) bool { return true }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-func isOwn(info fs.FileInfo) bool {
+func hasTrustedOwner(info fs.FileInfo) bool {
 	of, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(of.Uid) == os.Getuid()
 }

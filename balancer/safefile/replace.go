@@ -40,7 +40,7 @@ func Replace(path string, write func(io.Writer) error) error {
 // is not followed.
 func followOwnLink(path string) string {
 	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&os.ModeSymlink == 0 || !isOwn(info) {
+	if err != nil || info.Mode()&os.ModeSymlink == 0 || !hasTrustedOwner(info) {
 		return path
 	}
 	file, err := filepath.EvalSymlinks(path)

@@ -23,9 +23,9 @@ type Costs struct {
 	// Merge, MergeAll and Measure are the durations of the secondary thread's actions.
 	Merge, MergeAll, Measure time.Duration
 	// OrphanDelay is how long a donor waits before it deletes a migrated range (orphanCleanupDelaySecs).
-	// DeleteRate is the speed of the deletion in bytes per second; with 0 the deletion takes no time.
-	OrphanDelay time.Duration
-	DeleteRate  int64
+	// DeleteBytesPerSecond is the speed of the deletion in bytes per second; with 0 the deletion takes no time.
+	OrphanDelay          time.Duration
+	DeleteBytesPerSecond int64
 	// MaxDeletionWait is how long a migration waits for an overlapping range
 	// deletion before it fails (receiveChunkWaitForRangeDeleterTimeoutMS).
 	MaxDeletionWait time.Duration

@@ -71,14 +71,14 @@ func (d *deletions) lastOverlapEnd(lower, upper catalog.Key) (last time.Time) {
 // leaveOrphans keeps the moved data on the donor until its range deletion.
 func (c *cluster) leaveOrphans(coll *collection, m policy.Migration, lower, upper catalog.Key, amount Amount) {
 	now := c.queue.Now()
-	takes := c.costs.transferTime(amount.Bytes, c.costs.DeleteRate)
+	takes := c.costs.transferTime(amount.Bytes, c.costs.DeleteBytesPerSecond)
 	if c.settings.WaitForDelete || c.costs.OrphanDelay+takes == 0 {
 		coll.stored[m.From] = coll.stored[m.From].minus(amount)
-		c.freeSpaceAt(coll, m.From, now, amount.Bytes)
+		c.scheduleSpaceRelease(coll, m.From, now, amount.Bytes)
 		return
 	}
 	gone := now.Add(c.costs.OrphanDelay + takes)
-	c.freeSpaceAt(coll, m.From, gone, amount.Bytes)
+	c.scheduleSpaceRelease(coll, m.From, gone, amount.Bytes)
 	coll.deletionsOf(m.From).add(&deletion{min: lower, max: upper, doneAt: gone, amount: amount})
 }
 

@@ -130,7 +130,7 @@ func TestWatch(t *testing.T) {
 	s := snaptest.SnapshotOfChunks(t, 10, 4000, func(i int) (int, int64) { return i % 2, 128 * mib })
 	stop := errors.New("enough")
 	var seen []sim.Progress
-	r := start(t, s, sim.Config{Watch: func(p sim.Progress) error {
+	r := start(t, s, sim.Config{OnProgress: func(p sim.Progress) error {
 		seen = append(seen, p)
 		if len(seen) == 5 {
 			return stop

@@ -70,7 +70,7 @@ func (m *move) prepare() (time.Duration, error) {
 		return took, err
 	}
 	if c.settings.WaitForDelete {
-		took += c.costs.transferTime(amount.Bytes, c.costs.DeleteRate)
+		took += c.costs.transferTime(amount.Bytes, c.costs.DeleteBytesPerSecond)
 	}
 	return took, nil
 }

@@ -49,8 +49,8 @@ type Config struct {
 	ChosenOnly bool
 	// Logger logs the engine's events; nil discards them.
 	Logger *slog.Logger
-	// Watch is called periodically and may stop the run; nil means no limit.
-	Watch Watch
+	// OnProgress is called periodically and may stop the run; nil means no limit.
+	OnProgress ProgressFunc
 }
 
 // Run is a simulated cluster that starts from a Snapshot. It is not safe for concurrent use.
@@ -89,7 +89,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		Release:            s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
 		OnDecisions: cfg.OnDecisions, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitsFunc(),
-		SkipsShutWindows: true,
+		SleepUntilWindow: true,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg,
 		movablePieces: c.countPieces()}

@@ -77,13 +77,13 @@ func (m *move) reserve(bytes int64) {
 // deleteReceived makes the recipient delete the received data.
 func (m *move) deleteReceived() {
 	if m.reservedBytes > 0 {
-		m.cluster.freeSpaceAt(m.coll, m.To, m.cluster.queue.Now(), m.reservedBytes)
+		m.cluster.scheduleSpaceRelease(m.coll, m.To, m.cluster.queue.Now(), m.reservedBytes)
 		m.reservedBytes = 0
 	}
 }
 
-// freeSpaceAt frees space of a collection's files on a shard at a time.
-func (c *cluster) freeSpaceAt(coll *collection, shard catalog.ShardID, at time.Time, bytes int64) {
+// scheduleSpaceRelease frees space of a collection's files on a shard at a time.
+func (c *cluster) scheduleSpaceRelease(coll *collection, shard catalog.ShardID, at time.Time, bytes int64) {
 	if c.volumes == nil || bytes == 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func (c *cluster) scheduleOrphanRemoval(last map[collectionOnShard]time.Time) {
 	for _, coll := range c.orderedCollections { // same order in each run
 		for _, shard := range c.shards {
 			if gone, waits := last[collectionOnShard{coll, shard.ID}]; waits {
-				c.freeSpaceAt(coll, shard.ID, gone, coll.initial.Sizes[shard.ID].OrphanBytes)
+				c.scheduleSpaceRelease(coll, shard.ID, gone, coll.initial.Sizes[shard.ID].OrphanBytes)
 			}
 		}
 	}

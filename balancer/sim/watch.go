@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// Watch is called periodically with the progress of a run. Its error ends the run.
-type Watch func(Progress) error
+// ProgressFunc is called periodically with the progress of a run. Its error ends the run.
+type ProgressFunc func(Progress) error
 
 // Progress is the progress of a run.
 type Progress struct {
@@ -17,11 +17,11 @@ const eventsPerWatch = 256
 
 // mayContinue reports whether a run may continue.
 func (r *Run) mayContinue() bool {
-	if r.eventCount++; r.cfg.Watch == nil || r.eventCount%eventsPerWatch != 0 {
+	if r.eventCount++; r.cfg.OnProgress == nil || r.eventCount%eventsPerWatch != 0 {
 		return r.err == nil
 	}
 	if r.err == nil {
-		r.err = r.cfg.Watch(Progress{Rounds: r.loop.Status().Rounds, Moves: r.cluster.committedMoves, At: r.Now()})
+		r.err = r.cfg.OnProgress(Progress{Rounds: r.loop.Status().Rounds, Moves: r.cluster.committedMoves, At: r.Now()})
 	}
 	return r.err == nil
 }

@@ -53,7 +53,7 @@ type DifferenceFinder struct {
 	writes        *Writes
 	differing     []DifferingDocument
 	latest        bson.RawValue
-	untouched     int64 // documents without writes
+	unwrittenDocs int64 // documents without writes
 }
 
 // NewDifferenceFinder returns a DifferenceFinder for a range. The caller puts the documents of the range
@@ -70,7 +70,7 @@ func (n *DifferenceFinder) Put(doc bson.Raw) {
 	h := HashOf(doc)
 	id := doc.Lookup("_id")
 	if !n.writes.contains(id) {
-		n.untouched++
+		n.unwrittenDocs++
 	}
 	xor, add := n.before.XOR.xor(n.after.XOR), n.after.Add.minus(n.before.Add)
 	twice := n.latest.Type != 0 && keyorder.Compare(id, n.latest) == 0
@@ -103,14 +103,14 @@ func (n *DifferenceFinder) add(d DifferingDocument) {
 // Differing returns the documents that differ. It returns none where several differ, or where a
 // document is gone and there is another difference.
 func (n *DifferenceFinder) Differing() []DifferingDocument {
-	if lost, ok := n.lost(); ok {
+	if lost, ok := n.onlyLost(); ok {
 		return append(slices.Clone(n.differing), DifferingDocument{Kind: Lost, Before: &lost})
 	}
 	return n.differing
 }
 
-// lost returns the hash of the document that is gone, and reports whether that is the only difference.
-func (n *DifferenceFinder) lost() (Hash, bool) {
+// onlyLost returns the hash of the document that is gone, and reports whether that is the only difference.
+func (n *DifferenceFinder) onlyLost() (Hash, bool) {
 	xor := n.before.XOR.xor(n.after.XOR)
 	return xor, n.after.Docs == n.before.Docs-1 && n.before.Add.minus(n.after.Add) == xor
 }
@@ -121,7 +121,7 @@ func (n *DifferenceFinder) Verdict() Verdict {
 		return Same
 	}
 	least, most, certain := n.writes.countExisting()
-	if n.writes.isEmpty() || n.before.Docs < n.untouched+least || n.before.Docs > n.untouched+most {
+	if n.writes.isEmpty() || n.before.Docs < n.unwrittenDocs+least || n.before.Docs > n.unwrittenDocs+most {
 		return Different
 	}
 	named := n.Differing()
@@ -130,7 +130,7 @@ func (n *DifferenceFinder) Verdict() Verdict {
 			return Different
 		}
 	}
-	_, lost := n.lost()
+	_, lost := n.onlyLost()
 	if alone := len(named) == 1 && (!lost || certain && most == 1); alone {
 		return Explained
 	}

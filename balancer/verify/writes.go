@@ -18,7 +18,7 @@ var ErrTooManyWrites = errors.New("more than a million documents were written")
 type Writes struct{ firstWrites map[string]write }
 
 // write describes the first write of a document.
-type write struct{ isNew, early bool }
+type write struct{ isNew, maybeInDigest bool }
 
 // Add records a write, in the order of time. Early writes happened before the range was read
 // completely; they may or may not be in its digest.
@@ -59,7 +59,7 @@ func (w *Writes) countExisting() (least, most int64, certain bool) {
 	certain = true
 	for _, first := range w.firstWrites {
 		switch {
-		case first.early:
+		case first.maybeInDigest:
 			most += 2
 			certain = false
 		case !first.isNew:

@@ -40,7 +40,7 @@ func (a Alternative) goal() (goal plan.Goal) {
 	return goal
 }
 
-// NeedsLoad reports whether simulating the alternatives needs heat maps.
-func NeedsLoad(alternatives []Alternative) bool {
+// NeedsHeatMaps reports whether simulating the alternatives needs heat maps.
+func NeedsHeatMaps(alternatives []Alternative) bool {
 	return slices.ContainsFunc(alternatives, func(a Alternative) bool { return a.goal().Kind == plan.Load })
 }

@@ -25,12 +25,12 @@ type Alternative struct {
 // Options are the options of the simulations.
 type Options struct {
 	// Model is the model of chunk contents, Seed the seed for unknown data; see plan.Options.
-	Model plan.Model
+	Model plan.ChunkModel
 	Seed  uint64
 	// HeatMaps show the distribution of the load, which the load goal needs.
 	HeatMaps []heat.Map
-	// Watch receives the progress of simulations, and may end them with an error. It may be nil.
-	Watch sim.Watch
+	// OnProgress receives the progress of simulations, and may end them with an error. It may be nil.
+	OnProgress sim.ProgressFunc
 }
 
 // Outcomes holds the outcomes of alternatives; the first alternative changes nothing.
@@ -48,9 +48,9 @@ type Outcome struct {
 	Mode     catalog.Mode      `json:"mode"`
 	Plan     *plan.Plan        `json:"plan"`
 	Forecast forecast.Forecast `json:"forecast"`
-	// UnderWay counts the running migrations. The plan leaves them out; the times of the forecast
+	// RunningMigrations counts the running migrations. The plan leaves them out; the times of the forecast
 	// include them.
-	UnderWay int `json:"underWay"`
+	RunningMigrations int `json:"underWay"`
 	// Flows are the moves between pairs of shards, the most first.
 	Flows []Flow `json:"links"`
 }
@@ -92,15 +92,15 @@ func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Mode, out.UnderWay = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
+	out.Mode, out.RunningMigrations = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
 	goal := a.goal()
 	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, HeatMaps: o.HeatMaps, Seed: o.Seed,
-		Watch: o.Watch})
+		OnProgress: o.OnProgress})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
 	out.Plan, err = plan.Make(changed, plan.Options{
-		Goal: goal, HeatMaps: o.HeatMaps, Model: o.Model, Seed: o.Seed, Watch: o.Watch,
+		Goal: goal, HeatMaps: o.HeatMaps, Model: o.Model, Seed: o.Seed, OnProgress: o.OnProgress,
 	})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)

@@ -99,7 +99,7 @@ func ParseChange(text string) (Change, error) {
 
 // ParseChanges parses changes separated by semicolons.
 func ParseChanges(text string) (changes []Change, err error) {
-	parts, err := splitAt(text, ';')
+	parts, err := splitLine(text, ';')
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", text, err)
 	}

@@ -88,8 +88,8 @@ func splitWords(line string) (words []string, err error) {
 	return words, s.checkEnd()
 }
 
-// splitAt splits a line at a separator outside of quotes and documents.
-func splitAt(line string, at rune) (parts []string, err error) {
+// splitLine splits a line at a separator outside of quotes and documents.
+func splitLine(line string, at rune) (parts []string, err error) {
 	var s wordScanner
 	begin := 0
 	for i, r := range line {

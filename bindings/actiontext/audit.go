@@ -36,7 +36,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 		}
 	}
 	lines = append(lines, unknownLines("unsettled", r.Unsettled)...)
-	lines = append(lines, unknownLines("unseen", r.Unseen)...)
+	lines = append(lines, unknownLines("unseen", r.Unchecked)...)
 	for _, c := range r.Collections {
 		say("%s: read %s%s.", c.Namespace, humanize.Count(c.Docs, "document"), orphansText(c))
 		for _, note := range c.Notes {

@@ -12,7 +12,7 @@ import (
 func TestAuditOfManyShards(t *testing.T) {
 	r := action.AuditResult{Verdict: action.AuditUnknown}
 	for i := range 40 {
-		r.Unseen = append(r.Unseen, fmt.Sprintf("what s%02d has: it can't be reached", i))
+		r.Unchecked = append(r.Unchecked, fmt.Sprintf("what s%02d has: it can't be reached", i))
 	}
 	lines := AuditResult(r)
 	if len(lines) != maxUnknown+2 || !slices.Contains(lines, "unseen  34 more like these, which JSON lists.") {

@@ -107,7 +107,7 @@ func eventLine(e runner.Event) string {
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			secondsText(m.Took), e.Err, failureActionText(e.Failure))
-	case runner.Refused:
+	case runner.RefusedByHold:
 		return fmt.Sprintf("%s refused: %s at %s, %s -> %s: %v; it is chosen again", at, m.Namespace, m.Min, m.From, m.To,
 			e.Err)
 	case runner.Stopped:

@@ -21,8 +21,8 @@ const (
 // Diff returns the changes as text: one screen, or everything if long.
 func Diff(r action.DiffResult, long bool) string {
 	d := diffText{long: long}
-	d.writeLine("From %s", momentText(r.Old))
-	d.writeLine("to   %s: %s", momentText(r.New), diffHeadline(r.Result))
+	d.writeLine("From %s", snapshotRefText(r.Old))
+	d.writeLine("to   %s: %s", snapshotRefText(r.New), diffHeadline(r.Result))
 	if r.New.Time.Before(r.Old.Time) {
 		d.writeLine("The second snapshot is older: additions are shown as removals.")
 	}
@@ -45,7 +45,7 @@ func Diff(r action.DiffResult, long bool) string {
 	return d.text.String()
 }
 
-func momentText(m diff.SnapshotRef) string {
+func snapshotRefText(m diff.SnapshotRef) string {
 	text := humanize.Time(m.Time.UTC())
 	if name, _, _ := strings.Cut(m.Name, "?"); name != "" {
 		text = name + ", " + text

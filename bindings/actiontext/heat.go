@@ -162,11 +162,11 @@ func intervalText(i heat.Interval) string { return perSecond(i.Low) + " to " + p
 // HeatPlan returns the first steps of a run for the load goal, and the resulting imbalance.
 func HeatPlan(p action.HeatPlan) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The largest load of a shard is %.2f of the mean", p.Before)
+	fmt.Fprintf(&b, "The largest load of a shard is %.2f of the mean", p.MaxLoadBefore)
 	if len(p.Steps) == 0 {
 		b.WriteString(": nothing is to be moved.\n")
 	} else {
-		fmt.Fprintf(&b, ", %.2f after these steps. Later rounds count again.\n", p.After)
+		fmt.Fprintf(&b, ", %.2f after these steps. Later rounds count again.\n", p.MaxLoadAfter)
 	}
 	for _, s := range p.Steps {
 		if s.Point != "" {

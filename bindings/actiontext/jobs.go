@@ -20,8 +20,8 @@ func JobStatus(s action.JobStatus) (lines []string) {
 	if p := s.Progress; p.Steps > 0 {
 		text += fmt.Sprintf(": %d of %d steps, %d of %d moves, %s of %s (%g%%)", p.StepsDone, p.Steps, p.MovesDone, p.Moves,
 			humanize.Bytes(p.BytesDone), humanize.Bytes(p.Bytes), p.Percent)
-		if p.ETA > 0 && !s.State.Ended() {
-			text += ", about " + humanize.Duration(time.Duration(p.ETA)*time.Second) + " left"
+		if p.ETASeconds > 0 && !s.State.Ended() {
+			text += ", about " + humanize.Duration(time.Duration(p.ETASeconds)*time.Second) + " left"
 		}
 	}
 	say("%s.", text)

@@ -46,7 +46,7 @@ func stepsText(n float64) string {
 	if n == 1 {
 		return "1 step"
 	}
-	return plaintext.PlainNumber(float64(int(n*10))/10) + " steps"
+	return plaintext.JSNumber(float64(int(n*10))/10) + " steps"
 }
 
 // byteDifferenceDivisor limits the difference between moved and planned bytes. If the difference

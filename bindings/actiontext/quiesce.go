@@ -11,10 +11,10 @@ import (
 // QuiesceResult returns the result of a quiesce as lines of text.
 func QuiesceResult(r action.QuiesceResult) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	waited := humanize.Duration(time.Duration(r.Waited) * time.Millisecond)
+	waited := humanize.Duration(time.Duration(r.WaitedMillis) * time.Millisecond)
 	switch r.Verdict {
 	case action.VerdictQuiet:
-		held := humanize.Duration(time.Duration(r.Held) * time.Millisecond)
+		held := humanize.Duration(time.Duration(r.HeldMillis) * time.Millisecond)
 		if !r.Until.IsZero() {
 			held = "until " + timeText(r.Until) + " or --end"
 		} else {
@@ -36,7 +36,7 @@ func QuiesceResult(r action.QuiesceResult) (lines []string) {
 			say("Nothing to end: no quiesce has stopped the balancer.")
 		}
 	case action.VerdictDryRun:
-		say("The balancer is %s. Under way:", r.Was)
+		say("The balancer is %s. Under way:", r.PreviousMode)
 		for _, b := range r.Running {
 			say("  %s", b)
 		}

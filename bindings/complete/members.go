@@ -56,7 +56,7 @@ func (s *Completer) resolve(expression string) resolved {
 			break
 		}
 		if rest[0] == '(' || rest[0] == '[' {
-			end := closingOf(rest)
+			end := closingBracket(rest)
 			if end < 0 {
 				return resolved{}
 			}
@@ -98,9 +98,9 @@ func (s *Completer) resolve(expression string) resolved {
 	return k
 }
 
-// closingOf returns the index of the bracket that closes the one at the start of text; negative when
+// closingBracket returns the index of the bracket that closes the one at the start of text; negative when
 // there is none.
-func closingOf(text string) int {
+func closingBracket(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {

@@ -11,7 +11,7 @@ func (h *Host) Prototype() *goja.Object {
 	if p := h.JS.Classes.Prototype("Cursor"); p != nil {
 		return p
 	}
-	p := script.PrototypeOf(h.JS, "Cursor", methods, oldShellMethods)
+	p := script.PrototypeFromTables(h.JS, "Cursor", methods, oldShellMethods)
 	iterate := h.JS.NewFunction("[Symbol.iterator]", func(c *script.Call) goja.Value {
 		cur, ok := script.Receiver[*Cursor](c.This)
 		if !ok {

@@ -218,7 +218,7 @@ func direction(c *script.Call, v goja.Value) any {
 	if raw := c.JS.BSONValue(v); raw.Type == bson.TypeEmbeddedDocument {
 		return raw
 	}
-	c.JS.Throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.JS.JSON(v))
+	c.JS.Throw("MongoInvalidArgumentError", "Invalid sort direction: %s", c.JS.EJSONText(v))
 	return nil
 }
 

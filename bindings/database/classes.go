@@ -17,24 +17,24 @@ func New(h Host) *Host {
 type prototypeBuilder struct{ js *script.Engine }
 
 func (c prototypeBuilder) Database() *goja.Object {
-	return script.PrototypeOf(c.js, "Database", databaseMethods, databaseAdminMethods, databaseUserMethods,
+	return script.PrototypeFromTables(c.js, "Database", databaseMethods, databaseAdminMethods, databaseUserMethods,
 		replicationMethods, databaseOldShellMethods)
 }
 
 func (c prototypeBuilder) Collection() *goja.Object {
-	return script.PrototypeOf(c.js, "Collection", collectionMethods, readMethods, writeMethods, indexMethods,
+	return script.PrototypeFromTables(c.js, "Collection", collectionMethods, readMethods, writeMethods, indexMethods,
 		adminMethods, shardingMethods, collectionOldShellMethods)
 }
 
 func (c prototypeBuilder) Session() *goja.Object {
-	return script.PrototypeOf(c.js, "Session", sessionMethods)
+	return script.PrototypeFromTables(c.js, "Session", sessionMethods)
 }
 
 // Mongo returns the prototype of connections: the methods, and the field that scripts of the old shell
 // pass to new Mongo().
 func (c prototypeBuilder) Mongo() *goja.Object {
 	return c.js.Classes.BuildOnce("Mongo with fields", func() *goja.Object {
-		proto := script.PrototypeOf(c.js, "Mongo", mongoMethods, connectionOldShellMethods)
+		proto := script.PrototypeFromTables(c.js, "Mongo", mongoMethods, connectionOldShellMethods)
 		host := c.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 			m, ok := script.Receiver[*Mongo](fc.This)
 			if !ok {

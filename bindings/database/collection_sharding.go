@@ -135,16 +135,16 @@ func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 			sh.shard,
 			plaintext.DatabaseSizeText(sh.dataBytes),
 			percentText(sh.dataBytes, all.dataBytes),
-			plaintext.PlainNumber(sh.docsWithOrphans - sh.orphans),
-			plaintext.PlainNumber(sh.orphans),
-			plaintext.PlainNumber(sh.chunks),
+			plaintext.JSNumber(sh.docsWithOrphans - sh.orphans),
+			plaintext.JSNumber(sh.orphans),
+			plaintext.JSNumber(sh.chunks),
 			plaintext.DatabaseSizeText(math.Floor(perChunk)),
 			plaintext.DatabaseSizeText(sh.averageBytes),
 		})
 	}
 	rows = append(rows, []string{"total", plaintext.DatabaseSizeText(all.dataBytes), "",
-		plaintext.PlainNumber(all.docsWithOrphans - all.orphans), plaintext.PlainNumber(all.orphans),
-		plaintext.PlainNumber(all.chunks), "", ""})
+		plaintext.JSNumber(all.docsWithOrphans - all.orphans), plaintext.JSNumber(all.orphans),
+		plaintext.JSNumber(all.chunks), "", ""})
 	t.WriteHeading(ns)
 	t.WriteGrid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
 }
@@ -185,5 +185,5 @@ func percentText(x, total float64) string {
 	if total == 0 {
 		return "0"
 	}
-	return plaintext.PlainNumber(math.Floor(x/total*10000) / 100)
+	return plaintext.JSNumber(math.Floor(x/total*10000) / 100)
 }

@@ -70,9 +70,9 @@ func (h *Host) collectionMethodResult(coll *Collection, method string) (goja.Val
 	case "find", "aggregate", "watch":
 		return nil, h.Cursors.Prototype()
 	case "explain":
-		return nil, script.PrototypeOf(h.JS, "Explainable", explainMethods)
+		return nil, script.PrototypeFromTables(h.JS, "Explainable", explainMethods)
 	case "getPlanCache":
-		return nil, script.PrototypeOf(h.JS, "PlanCache", planCacheMethods)
+		return nil, script.PrototypeFromTables(h.JS, "PlanCache", planCacheMethods)
 	case "initializeOrderedBulkOp", "initializeUnorderedBulkOp":
 		return nil, write.BulkPrototype(h.JS)
 	case "getDB":

@@ -28,13 +28,13 @@ func databaseMethods() script.Methods[*Database] {
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos,
 			"Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.runGivenCommand(c, d)
+			return d.host.runCommandArgument(c, d)
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.runGivenCommand(c, d.SiblingDatabase("admin"))
+			return d.host.runCommandArgument(c, d.SiblingDatabase("admin"))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.runGivenCommand(c, d.SiblingDatabase("admin"))
+			return d.host.runCommandArgument(c, d.SiblingDatabase("admin"))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate,
 			"Runs a pipeline that starts without a collection."},
@@ -71,8 +71,8 @@ func databaseMethods() script.Methods[*Database] {
 
 func dbSibling(c *script.Call, d *Database) goja.Value { return d.SiblingDatabase(c.Text(0)).object }
 
-// runGivenCommand runs a command that a script has given.
-func (h *Host) runGivenCommand(c *script.Call, d *Database) goja.Value {
+// runCommandArgument runs a command that a script has given.
+func (h *Host) runCommandArgument(c *script.Call, d *Database) goja.Value {
 	return h.Display.ReplyValue(h.Gateway.MustSend(d.Request(h.commandBody(c, 0))))
 }
 

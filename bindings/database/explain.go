@@ -20,7 +20,7 @@ type explainable struct {
 
 func (coll *Collection) newExplainable(verbosity string) *explainable {
 	e := &explainable{coll: coll, verbosity: verbosity}
-	e.object = coll.host.JS.NewInstance(e, script.PrototypeOf(coll.host.JS, "Explainable", explainMethods))
+	e.object = coll.host.JS.NewInstance(e, script.PrototypeFromTables(coll.host.JS, "Explainable", explainMethods))
 	coll.host.JS.Values.SetPrinter(e.object, func() string {
 		return "Explainable(" + plaintext.EscapeLine(coll.Namespace()) + ")"
 	})
@@ -106,7 +106,7 @@ type planCache struct {
 
 func (coll *Collection) newPlanCache() goja.Value {
 	p := &planCache{coll: coll}
-	o := coll.host.JS.NewInstance(p, script.PrototypeOf(coll.host.JS, "PlanCache", planCacheMethods))
+	o := coll.host.JS.NewInstance(p, script.PrototypeFromTables(coll.host.JS, "PlanCache", planCacheMethods))
 	coll.host.JS.Values.SetPrinter(o, func() string {
 		return "PlanCache for collection " + plaintext.EscapeLine(coll.name) + "."
 	})

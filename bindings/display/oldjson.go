@@ -70,7 +70,7 @@ func oldScalar(v bson.RawValue) string {
 	case bson.TypeString:
 		return humanize.TextLiteral(v.StringValue())
 	case bson.TypeDouble:
-		return plaintext.PlainNumber(v.Double())
+		return plaintext.JSNumber(v.Double())
 	case bson.TypeInt32:
 		return fmt.Sprint(v.Int32())
 	case bson.TypeInt64:

@@ -121,5 +121,5 @@ func ChunksText(n float64) string {
 	if n == 1 {
 		return "1 chunk"
 	}
-	return plaintext.PlainNumber(math.Round(n*10)/10) + " chunks"
+	return plaintext.JSNumber(math.Round(n*10)/10) + " chunks"
 }

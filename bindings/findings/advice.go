@@ -78,8 +78,8 @@ func candidateRows(list []keyadvice.Candidate) [][]string {
 		row := []string{c.Key.String(), strconv.FormatFloat(c.Score, 'f', 0, 64), string(c.Grade)}
 		if c.Grade != keyadvice.Impossible {
 			row = append(row, strconv.FormatInt(c.Distinct, 10), humanize.Percent(c.MostCommonShare),
-				fmt.Sprintf("%.1f", c.InsertShards), humanize.Percent(c.Single), humanize.Percent(c.Several),
-				humanize.Percent(c.Every))
+				fmt.Sprintf("%.1f", c.InsertShards), humanize.Percent(c.SingleShardShare), humanize.Percent(c.MultiShardShare),
+				humanize.Percent(c.ScatterGatherShare))
 		}
 		rows = append(rows, row)
 	}

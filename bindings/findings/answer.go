@@ -160,7 +160,7 @@ func (p *page) writeGroups(title string, list []diagnosis.Group, a diagnosis.Ans
 	p.writeHeading(title)
 	for _, g := range list[:min(len(list), maxOthers)] {
 		text := groupText(g)
-		if due := g.First().Due; !due.IsZero() {
+		if due := g.First().BalancerActsAt; !due.IsZero() {
 			text += ", by itself at " + timeText(due, due.Sub(a.Time), "in %s")
 		}
 		p.writeItems([]string{text})

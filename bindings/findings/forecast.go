@@ -10,10 +10,10 @@ import (
 func ForecastText(f forecast.Forecast) string {
 	var p page
 	p.writeWrapped(0, sentence(f.Headline()))
-	if len(f.Because) > 0 {
+	if len(f.BlockedBy) > 0 {
 		p.writeHeading("Because")
 	}
-	for _, g := range diagnosis.GroupFindings(f.Because) {
+	for _, g := range diagnosis.GroupFindings(f.BlockedBy) {
 		p.writeWrapped(2, groupText(g))
 		p.writeCommands(4, g.First().Commands)
 	}

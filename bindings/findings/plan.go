@@ -45,13 +45,13 @@ func PlanText(p *plan.Plan, detail PlanDetail) string {
 		out.writeWrapped(0, sentence(p.Note))
 	}
 	if len(p.Left) > 0 && (len(p.Steps) > 0 || !p.ReachesGoal) {
-		out.writeLeft(p, detail)
+		out.writeRemaining(p, detail)
 	}
 	return out.String()
 }
 
-// writeLeft writes what the plan leaves undone; in full, with numbers, if all steps are shown.
-func (p *page) writeLeft(of *plan.Plan, detail PlanDetail) {
+// writeRemaining writes what the plan leaves undone; in full, with numbers, if all steps are shown.
+func (p *page) writeRemaining(of *plan.Plan, detail PlanDetail) {
 	if detail.All {
 		p.writeFindings("Left", of.Left, of.Basis.Time)
 		return
@@ -105,7 +105,7 @@ func totalsText(p *plan.Plan) string {
 	}
 	return fmt.Sprintf("%s in %s, %s and %s to move, about %s at 64 MiB/s a migration, waits not counted; %s",
 		strings.Join(parts, ", "), humanize.Count(p.Totals.Rounds, "round"), humanize.Bytes(p.Totals.Bytes),
-		humanize.Count(int(p.Totals.Documents), "document"), humanize.Duration(p.Totals.Time), reached)
+		humanize.Count(int(p.Totals.Documents), "document"), humanize.Duration(p.Totals.Duration), reached)
 }
 
 // writeShardChanges writes the data of shards before and after, those that change most first.
@@ -237,8 +237,8 @@ func stepRow(steps []plan.Step) []string {
 // rangeText names the range of a step. If the donor chooses the bounds, it names the chunk that
 // contains the range.
 func rangeText(s plan.Step) string {
-	if s.Within != nil {
-		return "part of " + s.Within.Min.String() + " to " + s.Within.Max.String()
+	if s.KnownRange != nil {
+		return "part of " + s.KnownRange.Min.String() + " to " + s.KnownRange.Max.String()
 	}
 	return s.Min.String() + " to " + s.Max.String()
 }

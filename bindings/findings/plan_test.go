@@ -62,7 +62,7 @@ func TestPlanShowsReasonsOfALine(t *testing.T) {
 // for a recipient's deletions, and is longer.
 func TestPlanTimeLeavesWaitsOut(t *testing.T) {
 	p := &plan.Plan{ReachesGoal: true, Steps: []plan.Step{{Number: 1, Kind: plan.Move, Namespace: "shop.orders"}}}
-	p.Totals.Moves, p.Totals.Time = 1, 8*time.Second
+	p.Totals.Moves, p.Totals.Duration = 1, 8*time.Second
 	if text := strings.Join(strings.Fields(PlanText(p, PlanDetail{})), " "); !strings.Contains(text, "8s at 64 MiB/s a migration, waits not counted;") {
 		t.Error(text)
 	}

@@ -19,7 +19,7 @@ import (
 // a disk limit: only a plan or run that has one lacks room (TestNoPlanGoesOverTheDiskLimit), and
 // only a run skips ranges (TestRangesLeftAlone).
 var withinARound = []policy.Code{
-	policy.RoundLocked, policy.Throttled, policy.SelectionTimedOut, policy.CollectionGone, policy.OneMigration,
+	policy.RoundLocked, policy.Throttled, policy.SelectionTimedOut, policy.CollectionGone, policy.OneMigrationPerRound,
 	policy.ShardBusy, policy.DonorNearIdeal, policy.NothingToDrain, policy.NotReadable, policy.NoSizeEntry,
 	policy.NoRoom, policy.RangeSkipped,
 }

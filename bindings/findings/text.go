@@ -136,8 +136,8 @@ func (p *page) writeRemedy(f diagnosis.Finding, now time.Time) {
 		}
 		p.writeLine(indent+2, command)
 	}
-	if !f.Due.IsZero() {
-		p.writeWrapped(indent, "by itself at "+timeText(f.Due, f.Due.Sub(now), "in %s"))
+	if !f.BalancerActsAt.IsZero() {
+		p.writeWrapped(indent, "by itself at "+timeText(f.BalancerActsAt, f.BalancerActsAt.Sub(now), "in %s"))
 	}
 }
 

@@ -102,7 +102,7 @@ func sameSentence(a, b diagnosis.Finding) bool { return a.Code == b.Code && a.Se
 func remainingFindings(a whatif.Outcome) []diagnosis.Finding {
 	list := a.Plan.Left
 	if a.Forecast.Never {
-		for _, f := range a.Forecast.Because {
+		for _, f := range a.Forecast.BlockedBy {
 			if !slices.ContainsFunc(list, func(o diagnosis.Finding) bool { return o.Code == f.Code && o.Scope == f.Scope }) {
 				list = append(slices.Clip(list), f)
 			}
@@ -175,8 +175,8 @@ func (c comparisonTable) writeTable(letters map[int]string) {
 		return "on"
 	})
 	c.writeRow("moves", func(a whatif.Outcome) string { return humanize.Number(a.Plan.Totals.Moves) })
-	if c.o.Alternatives[0].UnderWay > 0 {
-		c.writeRow("  under way", func(a whatif.Outcome) string { return humanize.Number(a.UnderWay) })
+	if c.o.Alternatives[0].RunningMigrations > 0 {
+		c.writeRow("  under way", func(a whatif.Outcome) string { return humanize.Number(a.RunningMigrations) })
 	}
 	c.writeRow("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
 	c.writeRow("splits, merges", func(a whatif.Outcome) string {

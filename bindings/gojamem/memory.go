@@ -96,9 +96,9 @@ func (m *Memory) Names(o *goja.Object) (names []unistring.String, isArray, ok bo
 	return nil, false, false
 }
 
-// Lacks reports whether Object.prototype or Array.prototype certainly has no field with a name that the
+// PrototypeLacks reports whether Object.prototype or Array.prototype certainly has no field with a name that the
 // language does not define.
-func (m *Memory) Lacks(proto *goja.Object, name unistring.String) bool {
+func (m *Memory) PrototypeLacks(proto *goja.Object, name unistring.String) bool {
 	kind, data := m.dataOf(proto)
 	for _, p := range m.prototypes {
 		if kind == p.kind && kind != nil {

@@ -36,7 +36,7 @@ const helpColumn = 20
 
 // New returns the object mock.
 func New(h Host) goja.Value {
-	class := script.PrototypeOf(h.JS, Class, methods)
+	class := script.PrototypeFromTables(h.JS, Class, methods)
 	var rows [][2]string
 	for _, m := range methods() {
 		rows = append(rows, [2]string{m.Name, m.Help})
@@ -57,8 +57,8 @@ func New(h Host) goja.Value {
 func methods() script.Methods[*mockObject] {
 	return script.Methods[*mockObject]{
 		{"status", "", commandMethod("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
-		{"now", "", timeMethod("mockNow"), "The cluster's time."},
-		{"advance", "duration:string|number", timeMethod("mockAdvance"),
+		{"now", "", methodReturningTime("mockNow"), "The cluster's time."},
+		{"advance", "duration:string|number", methodReturningTime("mockAdvance"),
 			"Lets virtual time jump (\"2h\", or milliseconds) and returns the new time."},
 		{"addShard", "options?:object", commandMethod("mockAddShard"),
 			"Adds an empty shard: {name, host, zones}, all optional."},
@@ -164,8 +164,8 @@ func pairMethod(name string) func(*script.Call, *mockObject) goja.Value {
 	}
 }
 
-// timeMethod returns a method that sends a command and returns the time in the reply.
-func timeMethod(name string) func(*script.Call, *mockObject) goja.Value {
+// methodReturningTime returns a method that sends a command and returns the time in the reply.
+func methodReturningTime(name string) func(*script.Call, *mockObject) goja.Value {
 	return func(c *script.Call, m *mockObject) goja.Value {
 		return script.Property(c.JS.Values.DocToJS(m.run(c, name, firstArgOrOne(c), nil)), "now")
 	}

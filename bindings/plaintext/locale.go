@@ -47,8 +47,8 @@ func runeClass(r rune) int {
 	return 0
 }
 
-// PlainNumber formats a number as JavaScript does, for the magnitudes that occur in sizes and counts.
-func PlainNumber(f float64) string {
+// JSNumber formats a number as JavaScript does, for the magnitudes that occur in sizes and counts.
+func JSNumber(f float64) string {
 	if math.Abs(f) >= 1e21 {
 		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e+0", "e+", 1)
 	}

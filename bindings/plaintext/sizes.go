@@ -29,11 +29,11 @@ func DistributionSizeText(b float64) string {
 	mib := math.Floor(b / (1 << 20))
 	switch {
 	case b < 1<<10:
-		return PlainNumber(math.Floor(b)) + "B"
+		return JSNumber(math.Floor(b)) + "B"
 	case b < 1<<20:
-		return PlainNumber(kib) + "KiB"
+		return JSNumber(kib) + "KiB"
 	case b < 1<<30:
-		return PlainNumber(math.Floor(kib/1024*100)/100) + "MiB"
+		return JSNumber(math.Floor(kib/1024*100)/100) + "MiB"
 	}
-	return PlainNumber(math.Floor(mib/1024*100)/100) + "GiB"
+	return JSNumber(math.Floor(mib/1024*100)/100) + "GiB"
 }

@@ -32,7 +32,7 @@ func ReplicationInfo(h Host, d *server.Database) *goja.Object {
 	most := script.Property(sizes, "maxSize")
 	if most == nil || !most.ToBoolean() {
 		h.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed,
-			"Could not get stats for local.oplog.rs collection. collstats returned %s", h.JS.JSON(sizes))
+			"Could not get stats for local.oplog.rs collection. collstats returned %s", h.JS.EJSONText(sizes))
 	}
 	size := 0.0
 	if v := script.Property(sizes, "size"); v != nil {
@@ -144,7 +144,7 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 			ago := newest.Sub(at).Seconds()
 			script.Must(section.Set("syncedTo", dateText(at)))
 			script.Must(section.Set("replLag", fmt.Sprintf("%s secs (%s hrs) behind the %s",
-				plaintext.PlainNumber(math.Round(ago)), plaintext.PlainNumber(hours(ago)), behind)))
+				plaintext.JSNumber(math.Round(ago)), plaintext.JSNumber(hours(ago)), behind)))
 		} else {
 			script.Must(section.Set("no replication info, yet.  State", rawdoc.Text(m, "stateStr")))
 		}

@@ -35,7 +35,7 @@ type Object struct {
 
 // New returns the object rs.
 func New(h Host) goja.Value {
-	o := h.JS.NewInstance(&Object{Host: h}, script.PrototypeOf(h.JS, "ReplicaSet", methods))
+	o := h.JS.NewInstance(&Object{Host: h}, script.PrototypeFromTables(h.JS, "ReplicaSet", methods))
 	h.JS.Values.SetPrinter(o, func() string {
 		d := h.DB()
 		if d == nil {
@@ -171,7 +171,7 @@ func (rs *Object) addMember(c *script.Call, arbiter bool) goja.Value {
 	var member bson.D
 	if o := c.Object(0); o != nil {
 		if arbiter {
-			c.JS.ThrowInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.JS.JSON(o))
+			c.JS.ThrowInvalid("Expected first parameter to be a host-and-port string of arbiter, but got %s", c.JS.EJSONText(o))
 		}
 		member = c.JS.Merge(bson.D{}, o)
 	} else {
@@ -196,7 +196,7 @@ func rsRemove(c *script.Call, rs *Object) goja.Value {
 	i := slices.IndexFunc(members, func(m bson.D) bool { return rawdoc.Text(rawdoc.MustMarshal(m), "host") == c.Text(0) })
 	if i < 0 {
 		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0),
-			c.JS.JSON(c.JS.FromGo(members)), c.Text(0))
+			c.JS.EJSONText(c.JS.FromGo(members)), c.Text(0))
 	}
 	return rs.reconfigWithMembers(config, slices.Delete(members, i, i+1))
 }
@@ -250,8 +250,8 @@ func rsReconfigForPSA(c *script.Call, rs *Object) goja.Value {
 	var second goja.Value
 	if ex := c.JS.Runtime.Try(func() { second = rs.reconfigure(c, config, c.Arg(2)) }); ex != nil {
 		say("Second reconfig did not succeed, giving up")
-		say("Attempted command: rs.reconfig(" + c.JS.JSON(config) + ", " +
-			c.JS.JSON(script.ObjectOrUndefined(c.Object(2))) + ")")
+		say("Attempted command: rs.reconfig(" + c.JS.EJSONText(config) + ", " +
+			c.JS.EJSONText(script.ObjectOrUndefined(c.Object(2))) + ")")
 		panic(ex)
 	}
 	return second

@@ -185,7 +185,7 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 			c.Check(qualified, params)
 			return m.Call(c, on)
 		})
-		s.Help.Describe(f, Help{Form: CallForm(m.Name, m.Signature), Class: label, Text: m.Help, Signature: m.Signature,
+		s.Help.Describe(f, Help{CallForm: CallForm(m.Name, m.Signature), Class: label, Text: m.Help, Signature: m.Signature,
 			Example: m.Example})
 		Define(p, m.Name, f)
 	}

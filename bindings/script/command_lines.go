@@ -35,10 +35,10 @@ func (p *program) parseCommands(name, text string, err error) (*ast.Program, err
 		if usage != nil {
 			return nil, usage
 		}
-		if p.commandLines == nil {
-			p.commandLines = make(map[int]bool)
+		if p.directCommandLines == nil {
+			p.directCommandLines = make(map[int]bool)
 		}
-		p.commandLines[bad.Position.Line] = true
+		p.directCommandLines[bad.Position.Line] = true
 		text = text[:start] + call + text[end:]
 		var tree *ast.Program
 		if tree, err = parseScript(name, text); err == nil {
@@ -131,7 +131,7 @@ func (p *program) declares(word *ast.Identifier) bool {
 func (p *program) makeCommandsPrint(all bool) {
 	for i, st := range p.tree.Body {
 		exp, ok := st.(*ast.ExpressionStatement)
-		if !ok || !p.commandLines[p.lineOf(st)] || i == len(p.tree.Body)-1 && !all {
+		if !ok || !p.directCommandLines[p.lineOf(st)] || i == len(p.tree.Body)-1 && !all {
 			continue
 		}
 		call, ok := exp.Expression.(*ast.CallExpression)

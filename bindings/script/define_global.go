@@ -2,7 +2,7 @@ package script
 
 import "slices"
 
-// SetGlobalEJSON defines a global by extended JSON, for --setJSON. Numbers become JavaScript numbers
+// SetGlobalEJSON defines a global by extended EJSONText, for --setJSON. Numbers become JavaScript numbers
 // where they stay exact.
 func (s *Engine) SetGlobalEJSON(name, text string) error {
 	v, err := s.Values.ParseEJSON(text, true)

@@ -143,7 +143,7 @@ func (d *ErrorDescriber) convertError(err error) error {
 		e := d.DescribeThrown(rejected.value)
 		if o, ok := rejected.value.(*goja.Object); ok && IsError(o) {
 			_ = d.rt.Try(func() { _, e.Stack, _ = strings.Cut(OptionalText(o.Get("stack")), "\n") })
-			d.sources.locateIn(e, e.Stack)
+			d.sources.locateByStackText(e, e.Stack)
 		}
 		return e
 	case errors.As(err, &syntax):

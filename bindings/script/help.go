@@ -10,9 +10,9 @@ import (
 
 // Help is the help of one function.
 type Help struct {
-	Form  string // the call: name(arguments)
-	Class string // the name in error messages; empty for globals
-	Text  string
+	CallForm string // the call: name(arguments)
+	Class    string // the name in error messages; empty for globals
+	Text     string
 	// Signature is that of a [Method], and Example is a call. Both may be empty.
 	Signature, Example string
 }
@@ -26,7 +26,7 @@ const (
 
 // Render formats the help.
 func (h Help) Render(s *Engine) string {
-	text := "\n  " + s.Out.Paint(HeadingColor, s.cfg.receiver(h.Class)+h.Form+":") + "\n"
+	text := "\n  " + s.Out.Paint(HeadingColor, s.cfg.receiver(h.Class)+h.CallForm+":") + "\n"
 	for _, line := range plaintext.Wrap(h.Text, helpWidth-2) {
 		text += "\n  " + line
 	}
@@ -127,7 +127,7 @@ func (t *HelpTexts) Lookup(f *goja.Object) (h Help, ok bool) {
 
 // Parameter returns the name of parameter i in the call form.
 func (h Help) Parameter(i int) string {
-	_, list, _ := strings.Cut(h.Form, "(")
+	_, list, _ := strings.Cut(h.CallForm, "(")
 	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")
 	if i >= len(names) {
 		return ""
@@ -137,6 +137,6 @@ func (h Help) Parameter(i int) string {
 
 // Method returns the name of the function.
 func (h Help) Method() string {
-	name, _, _ := strings.Cut(h.Form, "(")
+	name, _, _ := strings.Cut(h.CallForm, "(")
 	return name
 }

@@ -9,7 +9,7 @@ func (s *Engine) NewCheckedFunction(name, signature, help string, call func(c *C
 		c.Check(name, params)
 		return call(c)
 	})
-	s.Help.Describe(f, Help{Form: CallForm(name, signature), Text: help})
+	s.Help.Describe(f, Help{CallForm: CallForm(name, signature), Text: help})
 	return f
 }
 

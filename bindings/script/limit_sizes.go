@@ -247,7 +247,7 @@ func (l limits) checkReplace(call *goja.FunctionCall, all bool) {
 	l.checkStringLength(text + times*with)
 }
 
-// jsonNestsTooDeep reports whether JSON is nested so deep that parsing would overflow the stack.
+// jsonNestsTooDeep reports whether EJSONText is nested so deep that parsing would overflow the stack.
 func jsonNestsTooDeep(text string) bool {
 	if strings.Count(text, "[")+strings.Count(text, "{") <= maxNesting {
 		return false

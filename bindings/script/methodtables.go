@@ -30,8 +30,8 @@ func ObjectOrUndefined(o *goja.Object) goja.Value {
 	return o
 }
 
-// JSON returns the result of JSON.stringify, for messages.
-func (s *Engine) JSON(v goja.Value) string {
+// EJSONText returns the result of EJSONText.stringify, for messages.
+func (s *Engine) EJSONText(v goja.Value) string {
 	text, err := s.Values.EJSON(v, false, "")
 	if err != nil {
 		return v.String()
@@ -54,8 +54,8 @@ type Methods[T any] []struct {
 	Help            string
 }
 
-// PrototypeOf returns the prototype of a class of objects, like [Prototype], with the methods of tables.
-func PrototypeOf[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.Object {
+// PrototypeFromTables returns the prototype of a class of objects, like [Prototype], with the methods of tables.
+func PrototypeFromTables[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.Object {
 	if p := s.Classes.Prototype(label); p != nil {
 		return p
 	}

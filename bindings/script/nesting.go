@@ -40,19 +40,19 @@ type nestingScanner struct {
 	text string
 	pos  int
 	open []openBracket
-	// chain counts the tokens of the current statement or element; outerChains is the sum of the
+	// tokens counts the tokens of the current statement or element; outerTokens is the sum of the
 	// enclosing chains.
-	chain, outerChains int
-	endedChain         int // the chain that the last separator ended
-	last               tokenKind
-	word               string // the last token, if it is a word
-	newline            bool   // a line end precedes the token
+	tokens, outerTokens int
+	endedTokens         int // the chain that the last separator ended
+	last                tokenKind
+	word                string // the last token, if it is a word
+	newline             bool   // a line end precedes the token
 }
 
 // openBracket is a bracket around the current token.
 type openBracket struct {
-	kind  byte // ( [ { or $ for the ${ of a template
-	chain int
+	kind   byte // ( [ { or $ for the ${ of a template
+	tokens int
 	// control marks the parentheses of for, while, if, with, switch.
 	control bool
 }
@@ -67,7 +67,7 @@ const (
 	brace                     // }
 )
 
-func (s *nestingScanner) depth() int { return len(s.open) + s.outerChains + s.chain }
+func (s *nestingScanner) depth() int { return len(s.open) + s.outerTokens + s.tokens }
 
 // scanToken scans one token; it returns false at the end.
 func (s *nestingScanner) scanToken() bool {
@@ -93,8 +93,8 @@ func (s *nestingScanner) scanToken() bool {
 		s.popBracket(c)
 	case c == ',' || c == ';':
 		s.pos++
-		s.endedChain = s.chain
-		s.chain, s.last, s.word = 0, operator, string(c)
+		s.endedTokens = s.tokens
+		s.tokens, s.last, s.word = 0, operator, string(c)
 	case c == '/' && s.regexpMayFollow():
 		s.beginOperand(operand)
 		s.scanRegexp()
@@ -141,13 +141,13 @@ func (s *nestingScanner) skipPast(at, width int) {
 // statement.
 func (s *nestingScanner) beginOperand(kind tokenKind) {
 	if s.newline && s.last == operand || s.last == brace {
-		s.chain = 0
+		s.tokens = 0
 	}
 	s.countToken(kind, "")
 }
 
 func (s *nestingScanner) countToken(kind tokenKind, word string) {
-	s.chain++
+	s.tokens++
 	s.last, s.word = kind, word
 }
 
@@ -168,12 +168,12 @@ func (s *nestingScanner) scanName() {
 	switch {
 	case known && strings.Contains(continuationWords, " "+word+" "):
 		if s.word == ";" { // "if (a) b; else c"
-			s.chain = s.endedChain
+			s.tokens = s.endedTokens
 		}
 		s.countToken(operator, word)
 		return
 	case word == "case":
-		s.chain = 0
+		s.tokens = 0
 	}
 	kind := operand
 	if known && strings.Contains(prefixWords, " "+word+" ") {
@@ -191,13 +191,13 @@ func isWordByte(c byte) bool {
 
 func (s *nestingScanner) pushBracket(c byte) {
 	if c == '{' && s.last == brace {
-		s.chain = 0
+		s.tokens = 0
 	}
-	s.chain++
+	s.tokens++
 	headed := c == '(' && strings.Contains(" for while if with switch await ", " "+s.word+" ") && s.word != ""
-	s.open = append(s.open, openBracket{kind: c, chain: s.chain, control: headed})
-	s.outerChains += s.chain
-	s.chain, s.last, s.word = 0, operator, ""
+	s.open = append(s.open, openBracket{kind: c, tokens: s.tokens, control: headed})
+	s.outerTokens += s.tokens
+	s.tokens, s.last, s.word = 0, operator, ""
 	s.pos++
 }
 
@@ -222,8 +222,8 @@ func (s *nestingScanner) close() (isControl bool) {
 	}
 	top := s.open[len(s.open)-1]
 	s.open = s.open[:len(s.open)-1]
-	s.outerChains -= top.chain
-	s.chain = top.chain
+	s.outerTokens -= top.tokens
+	s.tokens = top.tokens
 	return top.control
 }
 

@@ -77,8 +77,8 @@ func (s sources) locate(e *Error, stack []goja.StackFrame) {
 	}
 }
 
-// locateIn works like locate, for errors of which only the text of the stack is available.
-func (s sources) locateIn(e *Error, stack string) {
+// locateByStackText works like locate, for errors of which only the text of the stack is available.
+func (s sources) locateByStackText(e *Error, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
 		pos := stackPosition(m)
 		if _, ok := s[pos.Filename]; !ok {

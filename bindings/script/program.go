@@ -15,8 +15,8 @@ import (
 // program is one parsed input, prepared for the shared global scope.
 type program struct {
 	tree *ast.Program
-	// commandLines are the lines that are direct commands rather than JavaScript.
-	commandLines map[int]bool
+	// directCommandLines are the lines that are direct commands rather than JavaScript.
+	directCommandLines map[int]bool
 	// async says that the program returns a promise of its value.
 	async  bool
 	source source

@@ -17,7 +17,7 @@ import (
 // the original text.
 type transpiledCode struct {
 	code string
-	// sourceMap is a source map in JSON, version 3.
+	// sourceMap is a source map in EJSONText, version 3.
 	sourceMap []byte
 	// sourceLineShift is how many lines precede the text.
 	sourceLineShift int

@@ -4,6 +4,6 @@ import (
 	"shardsh/bindings/shelltest"
 )
 
-type connected = shelltest.Connected
+type connected = shelltest.TestShell
 
 type step = shelltest.Step

@@ -24,7 +24,7 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 			c.Check("config."+name, params)
 			return f(c)
 		})
-		s.js.Help.Describe(fn, script.Help{Form: script.CallForm(name, signature), Class: Class, Text: help})
+		s.js.Help.Describe(fn, script.Help{CallForm: script.CallForm(name, signature), Class: Class, Text: help})
 		script.Define(o, name, fn)
 	}
 	unknown := func(name string) goja.Value {

@@ -195,8 +195,8 @@ func (h *Host) preflightObject(r preflight.Report) *goja.Object {
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, ClientOptions: conn.ClientOptions, Address: conn.Address, Runner: c.host.commandRunner(sh),
-		AnswersChanges: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
+		Client: conn.Client, ClientOptions: conn.ClientOptions, Address: conn.Address, ChangeRunner: c.host.commandRunner(sh),
+		SimulatesChanges: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
 	}
 }
 

@@ -63,7 +63,7 @@ func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
 func (c *call) startAdvice(o *keyfacts.Options) (ns string, end func()) {
 	ns = c.namespaceArgument(0)
 	progress := c.host.Display.NewProgress(true)
-	o.Tell = func(what string) {
+	o.OnRead = func(what string) {
 		if progress.IsDue() {
 			progress.Show(plaintext.EscapeLine(ns+": "+what), nil)
 		}
@@ -113,7 +113,7 @@ func (h helperOptions) queries() (list []keyadvice.Query) {
 	for _, i := range array.Keys() {
 		list = append(list, h.query(array.Get(i)))
 	}
-	return keyadvice.Merge(list)
+	return keyadvice.MergeQueries(list)
 }
 
 func (h helperOptions) query(v goja.Value) keyadvice.Query {

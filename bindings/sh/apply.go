@@ -15,14 +15,14 @@ const applyOptionNames = "journal,resume,undo,onChange,approve,verify,pauseBalan
 // shardApplyMethods returns the helpers that apply plans.
 func shardApplyMethods() []helper {
 	return []helper{
-		{"apply", "plan?:string|object options?:object{" + applyOptionNames + "}", withMongosCheck(shApply),
+		{"apply", "plan?:string|object options?:object{" + applyOptionNames + "}", withMongosWarning(shApply),
 			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
 				"an interrupted run, {undo: journal} undoes it; {approve: hash} applies only the plan with this hash; " +
 				"{journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
 				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", timeZone, " +
 				"pauseWhen: \"lag > 10s\", diskLimit: \"85%\", verify: true, dryRun, preflight, despite, advisories, " +
 				"progress}, times in ms or as \"1h30m\"."},
-		{"undo", "journal:string", withMongosCheck(shUndo),
+		{"undo", "journal:string", withMongosWarning(shUndo),
 			"Returns the plan that undoes the run of a journal of sh.apply(): sh.apply(sh.undo(journal))."},
 	}
 }

@@ -65,36 +65,36 @@ func TestAuditMends(t *testing.T) {
 	entry := func(k string, v any) bson.E { return bson.E{Key: k, Value: v} }
 	for _, c := range []struct {
 		kind, after string
-		plant       func(t *testing.T, c *connected, p mock.Planter) error
+		plant       func(t *testing.T, c *connected, p mock.Corrupter) error
 		export      bool
 	}{
-		{kind: "lone", after: "orphan", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
+		{kind: "lone", after: "orphan", plant: func(t *testing.T, _ *connected, p mock.Corrupter) error {
 			return p.Insert("b", "app.c", configDocument(t, bson.D{entry("_id", "lone"), entry("x", 7), entry("when", time.UnixMilli(5)), entry("long", int64(5))}))
 		}},
-		{kind: "lone", after: "orphan", export: true, plant: func(t *testing.T, _ *connected, p mock.Planter) error {
+		{kind: "lone", after: "orphan", export: true, plant: func(t *testing.T, _ *connected, p mock.Corrupter) error {
 			return p.Insert("b", "app.c", configDocument(t, bson.D{entry("_id", 77.5), entry("x", 7), entry("y", "it's \"quoted\"\n")}))
 		}},
-		{kind: "index-missing", after: "", plant: func(_ *testing.T, _ *connected, p mock.Planter) error {
+		{kind: "index-missing", after: "", plant: func(_ *testing.T, _ *connected, p mock.Corrupter) error {
 			return p.DropIndex("b", "app.c", "s_1")
 		}},
-		{kind: "index-differs", after: "", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
+		{kind: "index-differs", after: "", plant: func(t *testing.T, _ *connected, p mock.Corrupter) error {
 			if err := p.DropIndex("b", "app.c", "s_1"); err != nil {
 				return err
 			}
 			return p.AddIndex("b", "app.c", store.IndexSpec{Name: "s_1", Key: configDocument(t, bson.D{entry("s", -1)})})
 		}},
-		{kind: "options-differ", after: "", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
+		{kind: "options-differ", after: "", plant: func(t *testing.T, _ *connected, p mock.Corrupter) error {
 			return p.SetOptions("b", "app.c", bson.D{entry("validator", configDocument(t, bson.D{entry("x", 5)}))})
 		}},
-		{kind: "zone-empty", after: "", plant: func(_ *testing.T, c *connected, _ mock.Planter) error {
+		{kind: "zone-empty", after: "", plant: func(_ *testing.T, c *connected, _ mock.Corrupter) error {
 			c.Show(`db.getSiblingDB("config").tags.insertOne({ns: "app.c", tag: "z", min: {x: 5, y: MinKey()}, max: {x: 5, y: MinKey()}})`)
 			return nil
 		}},
-		{kind: "zone-end", after: "", plant: func(_ *testing.T, c *connected, _ mock.Planter) error {
+		{kind: "zone-end", after: "", plant: func(_ *testing.T, c *connected, _ mock.Corrupter) error {
 			c.Show(`sh.updateZoneKeyRange("app.c", {x: 5}, {x: MaxKey()}, "z")`)
 			return nil
 		}},
-		{kind: "duplicate-id", after: "", plant: func(_ *testing.T, c *connected, _ mock.Planter) error {
+		{kind: "duplicate-id", after: "", plant: func(_ *testing.T, c *connected, _ mock.Corrupter) error {
 			c.Show(`db.getSiblingDB("app").c.insertOne({_id: 1, x: 99})`)
 			return nil
 		}},
@@ -102,7 +102,7 @@ func TestAuditMends(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			shell, cluster := withMembers(t, auditedTopology)
 			shell.Show(`db.getSiblingDB("app").c.createIndex({s: 1}); db.getSiblingDB("app").c.insertMany([{_id: 1, x: 1}, {_id: 2, x: 60}])`)
-			if err := c.plant(t, shell, cluster.Planter()); err != nil {
+			if err := c.plant(t, shell, cluster.Corrupter()); err != nil {
 				t.Fatal(err)
 			}
 			call := `sh.audit({ settlePause: 1, progress: false`
@@ -145,7 +145,7 @@ func TestAuditKeepsTypes(t *testing.T) {
 		{Key: "d", Value: 1.0}, {Key: "at", Value: bson.DateTime(12345)}, {Key: "t", Value: bson.Timestamp{T: 5, I: 6}},
 		{Key: "b", Value: bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}}, {Key: "n", Value: nil},
 		{Key: "a", Value: bson.A{int64(1), "two", bson.D{{Key: "k", Value: true}}}}})
-	if err := cluster.Planter().Insert("b", "app.c", doc); err != nil {
+	if err := cluster.Corrupter().Insert("b", "app.c", doc); err != nil {
 		t.Fatal(err)
 	}
 	shell.Show(`const found = sh.audit("app.c", { settlePause: 1, progress: false })`)
@@ -153,7 +153,7 @@ func TestAuditKeepsTypes(t *testing.T) {
 	if got, failed := shell.Show(command); failed {
 		t.Fatalf("%s shows %s", command, got)
 	}
-	kept := cluster.Planter().Documents("a", "app.c")
+	kept := cluster.Corrupter().Documents("a", "app.c")
 	if len(kept) != 1 || !bytes.Equal(kept[0], doc) {
 		t.Errorf("%s\nhas inserted %v\nwant         %v", command, kept, doc)
 	}
@@ -165,7 +165,7 @@ func TestAuditShows(t *testing.T) {
 	if got, _ := shell.Show(`sound`); got != "app.c: read 0 documents.\nNothing was found." {
 		t.Error(got)
 	}
-	if err := cluster.Planter().Insert("b", "app.c", configDocument(t, bson.D{{Key: "_id", Value: 5}, {Key: "x", Value: 7}})); err != nil {
+	if err := cluster.Corrupter().Insert("b", "app.c", configDocument(t, bson.D{{Key: "_id", Value: 5}, {Key: "x", Value: 7}})); err != nil {
 		t.Fatal(err)
 	}
 	shell.Show(`const found = sh.audit(["app.c"], { settlePause: 1, progress: false })`)

@@ -16,7 +16,7 @@ const balanceOptionNames = "all,goal,order,by,opsInterval,pauseBalancing,forceJu
 // shardRunMethods returns the helpers that run the engine of shardsh.
 func shardRunMethods() []helper {
 	return []helper{
-		{"balance", "ns?:string|object options?:object{" + balanceOptionNames + "}", withMongosCheck(shBalance),
+		{"balance", "ns?:string|object options?:object{" + balanceOptionNames + "}", withMongosWarning(shBalance),
 			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is " +
 				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\"|\"load\", order, " +
 				"by, forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, " +

@@ -24,7 +24,7 @@ func (h *Helpers) isBefore34(err error) bool {
 // lacksModes reports whether the server is known to be older than 3.4.
 func (h *Helpers) lacksModes() bool {
 	release, known := h.release()
-	return known && !release.HasModes()
+	return known && !release.HasConfigServerBalancer()
 }
 
 // switchBefore34 switches the balancer on or off. When it switches the balancer off, it waits for the

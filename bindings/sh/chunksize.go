@@ -75,4 +75,4 @@ func (h *Helpers) chunkSizeMiB(entry, setting bson.Raw) float64 {
 	return 64
 }
 
-func megabytesText(mb float64) string { return fmt.Sprintf("%s MB", plaintext.PlainNumber(mb)) }
+func megabytesText(mb float64) string { return fmt.Sprintf("%s MB", plaintext.JSNumber(mb)) }

@@ -23,7 +23,7 @@ var defragmentVersion = catalog.ServerVersion{Major: 5, Minor: 3}
 func shardDefragmentMethods() []helper {
 	return []helper{
 		{"defragment", "ns?:string|object options?:object{all,chunkSize,wait," + waitOptionNames + "," + runOptionNames + "}",
-			withMongosCheck(shDefragment),
+			withMongosWarning(shDefragment),
 			"Starts merging a collection's small chunks; with {all: true} shardsh's own engine does, of all; " +
 				"{chunkSize: MB, wait: true, timeout, interval, progress}. " +
 				runOptionsHelp},
@@ -107,7 +107,7 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 	if d.RemainingChunks >= 0 {
 		script.Must(o.Set("remainingChunks", d.RemainingChunks))
 	}
-	if d.IsIdle() {
+	if d.IsWaiting() {
 		script.Must(o.Set("note",
 			"not started: the balancer is off, its window is closed, or its next round has not begun"))
 	}

@@ -6,7 +6,7 @@ import (
 	"shardsh/bindings/shelltest"
 )
 
-type connected = shelltest.Connected
+type connected = shelltest.TestShell
 
 type step = shelltest.Step
 

@@ -13,7 +13,7 @@ import (
 // shardForecastMethods returns the helpers that forecast durations.
 func shardForecastMethods() []helper {
 	return []helper{
-		{"forecast", "ns?:string|object options?:object{goal,timeZone,seed}", withMongosCheck(shForecast),
+		{"forecast", "ns?:string|object options?:object{goal,timeZone,seed}", withMongosWarning(shForecast),
 			"Estimates how long the balancer takes, as a range with its basis: for a collection, [collections] or all; " +
 				"{goal} is balance, {drain: shard}, zones, defragment or load."},
 	}

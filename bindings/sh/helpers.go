@@ -55,20 +55,20 @@ func (h *Helpers) withMaxTime(body bson.D) bson.D {
 
 func (h *Helpers) config() *server.Database { return h.current().Sibling("config") }
 
-// checkMongos warns when the connection is not to a mongos, once for each database object. The helper
+// warnUnlessMongos warns when the connection is not to a mongos, once for each database object. The helper
 // continues (rules/04-objects §5.1).
-func (h *Helpers) checkMongos() {
+func (h *Helpers) warnUnlessMongos() {
 	d := h.current()
-	if h.host.markMongosChecked(d) && !d.Conn.IsMongos() {
+	if h.host.isFirstMongosCheck(d) && !d.Conn.IsMongos() {
 		h.host.JS.Out.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
 			"] You are not connected to a mongos. This command may not work as expected.")
 	}
 }
 
-// withMongosCheck wraps a helper with checkMongos, which runs after the argument checks.
-func withMongosCheck(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
+// withMongosWarning wraps a helper with warnUnlessMongos, which runs after the argument checks.
+func withMongosWarning(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
-		sh.checkMongos()
+		sh.warnUnlessMongos()
 		return f(c, sh)
 	}
 }
@@ -107,7 +107,7 @@ func simpleCommand(names ...string) func(*call, *Helpers) goja.Value {
 func shardMethods() []helper {
 	return []helper{
 		{"enableSharding", "database:string primaryShard?:string options?:object{@enableSharding}",
-			withMongosCheck(withMongosHint(simpleCommand("enableSharding", "primaryShard"))),
+			withMongosWarning(withMongosHint(simpleCommand("enableSharding", "primaryShard"))),
 			"Creates a database if it does not exist, on a shard of choice."},
 		{"commitReshardCollection", "ns:string", withMongosHint(simpleCommand("commitReshardCollection")),
 			"Commits a resharding as soon as possible."},
@@ -118,58 +118,58 @@ func shardMethods() []helper {
 			"Aborts a resharding.",
 		},
 		{"shardCollection", "ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
-			withMongosCheck(withMongosHint(func(c *call, sh *Helpers) goja.Value {
+			withMongosWarning(withMongosHint(func(c *call, sh *Helpers) goja.Value {
 				return c.host.Display.ReplyValue(sh.runAdmin(c.shardKeyCommand("shardCollection")))
 			})), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object{" + reshardOptionNames + "} options?:object{" +
-			reshardOptionNames + "}", withMongosCheck(withMongosHint(shReshard)),
+			reshardOptionNames + "}", withMongosWarning(withMongosHint(shReshard)),
 			"Shards a collection by another key and shows the progress; {progress: false} hides it."},
 		{
 			"status",
 			"verbose?:boolean|object{verbose,full} configDB?:object",
-			withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+			withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 				return c.host.shardingStatus(sh.current(), c.configArgument(sh, 1), c.statusOptions(0))
 			}),
 			"Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's " +
 				"layout on a terminal too.",
 		},
-		{"addShard", "url:string options?:object{@addShard}", withMongosCheck(simpleCommand("addShard")),
+		{"addShard", "url:string options?:object{@addShard}", withMongosWarning(simpleCommand("addShard")),
 			"Adds a replica set to the cluster as a shard."},
-		{"addShardToZone", "shard:string zone:string", withMongosCheck(simpleCommand("addShardToZone", "zone")),
+		{"addShardToZone", "shard:string zone:string", withMongosWarning(simpleCommand("addShardToZone", "zone")),
 			"Adds a shard to a zone."},
-		{"addShardTag", "shard:string zone:string", withMongosCheck(simpleCommand("addShardToZone", "zone")),
+		{"addShardTag", "shard:string zone:string", withMongosWarning(simpleCommand("addShardToZone", "zone")),
 			"The old name of addShardToZone."},
 		{"updateZoneKeyRange", "ns:string min:object max:object zone:any",
-			withMongosCheck(shUpdateZoneKeyRange),
+			withMongosWarning(shUpdateZoneKeyRange),
 			"Assigns a range of shard keys to a zone; null removes it."},
 		{"addTagRange", "ns:string min:object max:object zone:any",
-			withMongosCheck(shUpdateZoneKeyRange),
+			withMongosWarning(shUpdateZoneKeyRange),
 			"The old name of updateZoneKeyRange."},
-		{"removeRangeFromZone", "ns:string min:object max:object", withMongosCheck(shRemoveRangeFromZone),
+		{"removeRangeFromZone", "ns:string min:object max:object", withMongosWarning(shRemoveRangeFromZone),
 			"Removes a range of shard keys from its zone."},
 		{
 			"removeTagRange",
 			"ns:string min:object max:object",
-			withMongosCheck(shRemoveRangeFromZone),
+			withMongosWarning(shRemoveRangeFromZone),
 			"The old name of removeRangeFromZone.",
 		},
-		{"removeShardFromZone", "shard:string zone:string", withMongosCheck(shRemoveShardFromZone),
+		{"removeShardFromZone", "shard:string zone:string", withMongosWarning(shRemoveShardFromZone),
 			"Removes a shard from a zone."},
-		{"removeShardTag", "shard:string zone:string", withMongosCheck(shRemoveShardFromZone),
+		{"removeShardTag", "shard:string zone:string", withMongosWarning(shRemoveShardFromZone),
 			"The old name of removeShardFromZone."},
-		{"enableAutoSplit", "", withMongosCheck(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
-		{"disableAutoSplit", "", withMongosCheck(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
-		{"splitAt", "ns:string middle:object options?:object{@split}", withMongosCheck(simpleCommand("split", "middle")),
+		{"enableAutoSplit", "", withMongosWarning(shAutoSplit(true)), "Switches splitting on; servers before 6.0.3."},
+		{"disableAutoSplit", "", withMongosWarning(shAutoSplit(false)), "Switches splitting off; servers before 6.0.3."},
+		{"splitAt", "ns:string middle:object options?:object{@split}", withMongosWarning(simpleCommand("split", "middle")),
 			"Splits a chunk at a shard key."},
-		{"splitFind", "ns:string query:object options?:object{@split}", withMongosCheck(simpleCommand("split", "find")),
+		{"splitFind", "ns:string query:object options?:object{@split}", withMongosWarning(simpleCommand("split", "find")),
 			"Splits the chunk that holds a document at its middle."},
 		{"moveChunk", "ns:string query:object to:string options?:object{@moveChunk}",
-			withMongosCheck(shMoveChunk),
+			withMongosWarning(shMoveChunk),
 			"Moves the chunk that holds a document to a shard."},
 		{
 			"moveRange",
 			"ns:string toShard:string min?:object max?:object options?:object{@moveRange}",
-			withMongosCheck(shMoveRange),
+			withMongosWarning(shMoveRange),
 			"Moves a range of shard keys to a shard; one of the bounds may be missing.",
 		},
 		{"balancerCollectionStatus", "ns:string", simpleCommand("balancerCollectionStatus"),
@@ -210,18 +210,18 @@ func withMongosHint(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) go
 
 // StatusOptions are the options of sh.status().
 type StatusOptions struct {
-	Verbose bool // all chunks and zones, whole documents
-	Full    bool // mongosh's layout, even on a terminal
+	Verbose       bool // all chunks and zones, whole documents
+	MongoshLayout bool // mongosh's layout, even on a terminal
 }
 
 func (c *call) statusOptions(i int) StatusOptions {
 	if c.Object(i) == nil {
 		verbose := c.Arg(i).ToBoolean()
-		return StatusOptions{Verbose: verbose, Full: verbose}
+		return StatusOptions{Verbose: verbose, MongoshLayout: verbose}
 	}
 	o := c.options("status", i)
 	verbose := o.flag("verbose", false)
-	return StatusOptions{Verbose: verbose, Full: o.flag("full", verbose)}
+	return StatusOptions{Verbose: verbose, MongoshLayout: o.flag("full", verbose)}
 }
 
 // configArgument returns the config database in an argument, or the current one.

@@ -34,7 +34,7 @@ type Host struct {
 	// IsMock says that the cluster is the embedded mock.
 	IsMock bool
 
-	mongosChecked map[*server.Database]bool // databases for which checkMongos has run
+	mongosChecked map[*server.Database]bool // databases for which warnUnlessMongos has run
 }
 
 // Objects creates JavaScript objects of other packages for helpers. The databases are siblings of the
@@ -100,8 +100,8 @@ func (h *Host) current() *server.Database {
 // helpersOn returns the helpers on a database.
 func (h *Host) helpersOn(d *server.Database) *Helpers { return &Helpers{host: h, database: d} }
 
-// markMongosChecked reports whether this is the first mongos check for a database.
-func (h *Host) markMongosChecked(d *server.Database) bool {
+// isFirstMongosCheck reports whether this is the first mongos check for a database.
+func (h *Host) isFirstMongosCheck(d *server.Database) bool {
 	if h.mongosChecked[d] {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 func shardJobMethods() []helper {
 	return []helper{
 		{"job", "verb:string call:string options:object{shard,ns,all,remove,movePrimaries,workFor,replace," +
-			"pauseBalancing,forceJumbo,parallel,despite,advisories," + paceOptionNames + "}", withMongosCheck(shJob),
+			"pauseBalancing,forceJumbo,parallel,despite,advisories," + paceOptionNames + "}", withMongosWarning(shJob),
 			"Makes a job of \"drain\", \"balance\" or \"defragment\" and works on it for {workFor}, if the call is " +
 				"\"start\"; the next call, from any machine, " +
 				"goes on. \"status\" looks, \"cancel\" ends it and gives back. Returns {state, progress, blocked_by, next_steps}."},

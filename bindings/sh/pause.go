@@ -12,7 +12,7 @@ import (
 // shardPauseMethods returns the helpers that pause all runs of shardsh.
 func shardPauseMethods() []helper {
 	return []helper{
-		{"pause", "options?:object{reason,for,until,replace,end,show}", withMongosCheck(shPause),
+		{"pause", "options?:object{reason,for,until,replace,end,show}", withMongosWarning(shPause),
 			"Pauses all runs of shardsh on the cluster, wherever they run: they wait before their next step. It ends after " +
 				"{for}, or at {until} (18:00, or a date); without them after 4 hours. {end} ends it now, {show} only returns it. " +
 				"The cluster's own balancer continues."},

@@ -20,7 +20,7 @@ const planOptionNames = "goal,by,maxBytes,maxMoves,maxRounds,for,model,seed,igno
 // shardPlanMethods returns the helpers that make plans.
 func shardPlanMethods() []helper {
 	return []helper{
-		{"plan", "ns?:string|object options?:object{" + planOptionNames + "}", withMongosCheck(shPlan),
+		{"plan", "ns?:string|object options?:object{" + planOptionNames + "}", withMongosWarning(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
 				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points|like}}" +
 				"; {maxBytes, maxMoves, maxRounds, for, diskLimit}; {by: \"auto\"} compares the ways to it instead."},
@@ -242,8 +242,9 @@ func (h *Host) stepObjects(p *plan.Plan) goja.Value {
 		o := h.jsonFormObject(step)
 		script.Must(o.Set("min", document(step.Min)))
 		script.Must(o.Set("max", document(step.Max)))
-		if step.Within != nil {
-			script.Must(o.Set("within", h.JS.NewObject("min", document(step.Within.Min), "max", document(step.Within.Max))))
+		if step.KnownRange != nil {
+			script.Must(o.Set("within", h.JS.NewObject("min", document(step.KnownRange.Min), "max",
+				document(step.KnownRange.Max))))
 		}
 		if len(step.Points) > 0 {
 			points := make([]any, len(step.Points))

@@ -24,7 +24,7 @@ func shardPresplitMethods() []helper {
 		{
 			"presplit",
 			"ns:string|object options:object{" + cutOptionNames + ",progress," + runOptionNames + "}",
-			withMongosCheck(shPresplit),
+			withMongosWarning(shPresplit),
 			"Pre-splits a collection and spreads its chunks evenly over the shards, by plan, like sh.apply(): {chunks} or " +
 				"{perShard} for a hashed key, {points: [documents]}, {fromSample: chunks}, or {like: file or database}: " +
 				"as another cluster has it; {pauseBalancing, forceJumbo, parallel, " +
@@ -68,7 +68,7 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.PresplitM
 // presplitMethod returns the options for the split points of a collection.
 func (c *call) presplitMethod(h helperOptions, ns string) action.PresplitMethod {
 	p := action.PresplitMethod{
-		Namespace: ns, Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
+		Namespace: ns, Chunks: int(h.count("chunks")), ChunksPerShard: int(h.count("perShard")),
 		ChunksFromSample: int(h.count("fromSample")),
 	}
 	if list, ok := h.value("points").(*goja.Object); ok {

@@ -17,7 +17,7 @@ func shardQuiesceMethods() []helper {
 		{
 			"quiesce",
 			"options?:object{timeout,hold,detach,end,ignoreDeletions,dryRun} inside?:function",
-			withMongosCheck(shQuiesce),
+			withMongosWarning(shQuiesce),
 			"Stops the balancer, waits until no shard migrates, merges, reshards or deletes ranges, calls the function or " +
 				"waits for {hold}, and restores the balancer's state; throws if something moved. {timeout, hold, detach, end, " +
 				"ignoreDeletions, dryRun}: {detach} returns at once, and a later call with {end} restores.",

@@ -96,7 +96,7 @@ func (h *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) 
 		return seen, err
 	}
 	old, known := catalog.ReleaseOf(d.Conn.Version().String())
-	if !known || old.HasModes() {
+	if !known || old.HasConfigServerBalancer() {
 		return seen, err
 	}
 	o.Release = old // the data of this release is elsewhere

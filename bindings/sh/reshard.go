@@ -40,16 +40,17 @@ func shardMoveCollectionMethods() []helper {
 			simpleCommand("unshardCollection", "toShard"),
 			"Moves a sharded collection to one shard and unshards it."},
 		{"abortUnshardCollection", "ns:string", simpleCommand("abortUnshardCollection"), "Aborts an unshardCollection."},
-		{"listShards", "filter?:object", withMongosCheck(shListShards), "Returns the shards."},
-		{"isConfigShardEnabled", "", withMongosCheck(shIsConfigShard), "Returns whether the config server is also a shard."},
-		{"shardDrainingStatus", "shard?:string", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+		{"listShards", "filter?:object", withMongosWarning(shListShards), "Returns the shards."},
+		{"isConfigShardEnabled", "", withMongosWarning(shIsConfigShard),
+			"Returns whether the config server is also a shard."},
+		{"shardDrainingStatus", "shard?:string", withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 			var id any = int32(1)
 			if c.Has(0) {
 				id = c.Text(0)
 			}
 			return c.host.Display.ReplyValue(sh.runAdmin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns the progress of draining."},
-		{"getTransitionToDedicatedConfigServerStatus", "", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+		{"getTransitionToDedicatedConfigServerStatus", "", withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 			return c.host.Display.ReplyValue(sh.runAdmin(server.Command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns the progress of draining the config shard."},
 	}

@@ -119,7 +119,7 @@ func TestRoleOfLook(t *testing.T) {
 		root := g.as("root")
 		prepareExample(t, root, name)
 		before, _ := root.Show(catalogState)
-		got, failed := g.as(live.RoleLook).Show(h.Example)
+		got, failed := g.as(live.RoleReader).Show(h.Example)
 		if after, _ := root.Show(catalogState); after != before {
 			t.Errorf("%s changes the cluster", h.Example)
 		}
@@ -141,7 +141,7 @@ func TestRoleOfLook(t *testing.T) {
 			}
 			continue // they read documents, which no role of ours allows
 		}
-		if role == nil || role[1] == live.RoleLook || strings.Contains(got, "lsid") || failed && strings.Contains(got, "\n") {
+		if role == nil || role[1] == live.RoleReader || strings.Contains(got, "lsid") || failed && strings.Contains(got, "\n") {
 			t.Errorf("%s: %s", h.Example, got)
 			continue
 		}
@@ -156,14 +156,14 @@ func TestRoleOfLook(t *testing.T) {
 		}
 	}
 	if looks < 20 {
-		t.Errorf("only %d helpers work with %s", looks, live.RoleLook)
+		t.Errorf("only %d helpers work with %s", looks, live.RoleReader)
 	}
 }
 
 // Errors of db are the server's, as in mongosh.
 func TestRefusalsOfDBStay(t *testing.T) {
 	g := withRoles(t, mock.Config{})
-	if got, _ := g.as(live.RoleLook).Show("db.getSiblingDB('shop').c.findOne()"); !strings.Contains(got,
+	if got, _ := g.as(live.RoleReader).Show("db.getSiblingDB('shop').c.findOne()"); !strings.Contains(got,
 		"not authorized on shop to execute command { find: \"c\"") {
 		t.Error(got)
 	}

@@ -17,47 +17,47 @@ import (
 // shardSettingMethods returns the helpers that switch the balancer and the auto-merger.
 func shardSettingMethods() []helper {
 	return []helper{
-		{"enableBalancing", "ns:string|object", withMongosCheck(shSetCollection("noBalance", "$set", false)),
+		{"enableBalancing", "ns:string|object", withMongosWarning(shSetCollection("noBalance", "$set", false)),
 			"Enables the balancing of a collection."},
-		{"disableBalancing", "ns:string|object", withMongosCheck(shDisableBalancing),
+		{"disableBalancing", "ns:string|object", withMongosWarning(shDisableBalancing),
 			"Disables the balancing of a collection."},
 		{
 			"enableMigrations",
 			"ns:string|object",
-			withMongosCheck(shMigrations(true)),
+			withMongosWarning(shMigrations(true)),
 			"Allows all migrations of a collection again.",
 		},
-		{"disableMigrations", "ns:string|object", withMongosCheck(shMigrations(false)),
+		{"disableMigrations", "ns:string|object", withMongosWarning(shMigrations(false)),
 			"Forbids all migrations of a collection, by hand too."},
-		{"getBalancerState", "configDB?:object", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+		{"getBalancerState", "configDB?:object", withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 			doc := c.host.setting(c.configArgument(sh, 0), "balancer")
 			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.IsFieldTruthy(doc, "stopped"))
 		}), "Returns whether the balancer is enabled."},
-		{"isBalancerRunning", "configDB?:object", withMongosCheck(shIsBalancerRunning),
+		{"isBalancerRunning", "configDB?:object", withMongosWarning(shIsBalancerRunning),
 			"Returns the reply of balancerStatus: a document, which is never false."},
-		{"startBalancer", "timeout?:number|string interval?:number|string", withMongosCheck(shBalancer(true)),
+		{"startBalancer", "timeout?:number|string interval?:number|string", withMongosWarning(shBalancer(true)),
 			"Enables the balancer."},
-		{"stopBalancer", "timeout?:number|string interval?:number|string", withMongosCheck(shBalancer(false)),
+		{"stopBalancer", "timeout?:number|string interval?:number|string", withMongosWarning(shBalancer(false)),
 			"Disables the balancer and waits for its round to end."},
-		{"setBalancerState", "on:boolean", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+		{"setBalancerState", "on:boolean", withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 			return sh.switchBalancer(c, c.Arg(0).ToBoolean(), balancerTimeoutMS, func() (timeout, interval time.Duration) {
 				return oldWaitTimeout, oldWaitInterval
 			})
 		}), "Enables or disables the balancer."},
 		{"getShardedDataDistribution", "options?:object", shDataDistribution,
 			"Returns data and orphans of each collection on each shard."},
-		{"startAutoMerger", "", withMongosCheck(shAutoMerger(true)), "Enables the auto-merger."},
-		{"stopAutoMerger", "", withMongosCheck(shAutoMerger(false)), "Disables the auto-merger."},
-		{"isAutoMergerEnabled", "", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+		{"startAutoMerger", "", withMongosWarning(shAutoMerger(true)), "Enables the auto-merger."},
+		{"stopAutoMerger", "", withMongosWarning(shAutoMerger(false)), "Disables the auto-merger."},
+		{"isAutoMergerEnabled", "", withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 			doc := c.host.setting(sh.config(), "automerge")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.IsFieldTruthy(doc, "enabled"))
 		}), "Returns whether the auto-merger is enabled."},
-		{"disableAutoMerger", "ns:string|object", withMongosCheck(shSetCollection("enableAutoMerge", "$set", false)),
+		{"disableAutoMerger", "ns:string|object", withMongosWarning(shSetCollection("enableAutoMerge", "$set", false)),
 			"Disables the auto-merger for a collection."},
-		{"enableAutoMerger", "ns:string|object", withMongosCheck(shSetCollection("enableAutoMerge", "$unset", int32(1))),
+		{"enableAutoMerger", "ns:string|object", withMongosWarning(shSetCollection("enableAutoMerge", "$unset", int32(1))),
 			"Enables the auto-merger for a collection."},
 		{"checkMetadataConsistency", "options?:object{@checkMetadataConsistency}",
-			withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+			withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 				object, start := c.host.Objects.Cursor(sh.current().Sibling("admin"),
 					c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 				start()

@@ -85,7 +85,7 @@ func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
 	result := h.Display.StatsResult(value)
-	if o.Full {
+	if o.MongoshLayout {
 		return result
 	}
 	return h.Display.WithTable(value, r.draw)

@@ -41,7 +41,7 @@ func (h *Helpers) readSummary() *balancerSummary {
 			live.Chunks | live.Zones | live.MigrationOutcomes | live.RunningMigrations | live.RunningReshardings |
 			live.Unsharded |
 			live.Sizes | live.Databases,
-		WantsTable: needsChunks, OutcomeSpan: diagnosis.FailureSpan, Release: release, Required: required,
+		WantsTable: needsChunks, OutcomeSpan: diagnosis.MaxFailureAge, Release: release, Required: required,
 	})
 	return &balancerSummary{
 		Diagnosis: diagnosis.Diagnose(seen.Snapshot),

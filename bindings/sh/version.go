@@ -34,7 +34,7 @@ func shortVersion(v catalog.ServerVersion) string { return strings.TrimSuffix(v.
 func requiringVersion(
 	helper string, least catalog.ServerVersion, f func(*call, *Helpers) goja.Value,
 ) func(*call, *Helpers) goja.Value {
-	return withMongosCheck(func(c *call, sh *Helpers) goja.Value {
+	return withMongosWarning(func(c *call, sh *Helpers) goja.Value {
 		sh.requireVersion(helper, least, "")
 		return f(c, sh)
 	})

@@ -96,7 +96,7 @@ func (w *waitForecast) remainingWorkText(d diagnosis.Drain) string {
 	}
 	w.lastOperatorText, w.lastDetails, w.refreshAt = plain, plain, w.madeAt
 	w.refreshIfDue()
-	for _, f := range w.forecast.Because {
+	for _, f := range w.forecast.BlockedBy {
 		if f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == d.Shard {
 			w.lastDetails = f.Text()
 		}

@@ -18,7 +18,7 @@ import (
 // shardWhatIfMethods returns the helpers that simulate changes.
 func shardWhatIfMethods() []helper {
 	return []helper{
-		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", withMongosCheck(shWhatIf),
+		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", withMongosWarning(shWhatIf),
 			"Simulates changes, such as c => { c.addShard(2); c.drain(\"s1\") }, and compares the result with the cluster " +
 				"as it is. Each further function is another alternative; {name: function} names them. Nothing is changed."},
 	}

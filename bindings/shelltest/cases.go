@@ -9,7 +9,7 @@ import (
 type Case = struct{ Call, Sends, Shows string }
 
 // Check runs each call in a new shell.
-func Check(t *testing.T, c *Connected, cases []Case) {
+func Check(t *testing.T, c *TestShell, cases []Case) {
 	t.Helper()
 	for _, tc := range cases {
 		t.Run(tc.Call, func(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Connected is a shell that is connected to a fixture.
-type Connected struct {
+// TestShell is a shell that is connected to a fixture.
+type TestShell struct {
 	*bindings.Shell
 	*ScriptedServer
 	Config    bindings.Config
@@ -31,12 +31,12 @@ type Connected struct {
 }
 
 // Connect returns a shell on a fixture with its data.
-func Connect(t *testing.T, change ...func(*bindings.Config)) *Connected {
+func Connect(t *testing.T, change ...func(*bindings.Config)) *TestShell {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f := &ScriptedServer{Data: FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}
 	client := Dial(t, f)
-	c := &Connected{ScriptedServer: f, Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
+	c := &TestShell{ScriptedServer: f, Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
 	cfg := bindings.Config{
 		Client: client, Address: "mongodb://user:secret@fixture:27017/", Database: "app", Deployment: "direct: mongos",
 		Stdout: c.Out, Stderr: c.Errs, Clock: &StillClock{now: now}, Interactive: true, Version: "1.2.3",
@@ -50,14 +50,14 @@ func Connect(t *testing.T, change ...func(*bindings.Config)) *Connected {
 }
 
 // SetAnswers sets replies that replace the fixture's own, by command name.
-func (c *Connected) SetAnswers(answers map[string]bson.D) {
+func (c *TestShell) SetAnswers(answers map[string]bson.D) {
 	c.ScriptedServer.Mu.Lock()
 	defer c.ScriptedServer.Mu.Unlock()
 	c.ScriptedServer.answers = answers
 }
 
 // Renew creates a new shell on the same connection, with the initial data.
-func (c *Connected) Renew(t *testing.T) {
+func (c *TestShell) Renew(t *testing.T) {
 	t.Helper()
 	s, err := bindings.New(c.Config)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *StillClock) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Show evaluates an input like the REPL, and returns the output and the result, or the error, as text.
-func (c *Connected) Show(input string) (text string, failed bool) {
+func (c *TestShell) Show(input string) (text string, failed bool) {
 	c.Out.Reset()
 	c.Errs.Reset()
 	r, err := c.Eval(context.Background(), "repl", input)
@@ -149,7 +149,7 @@ func (c *Connected) Show(input string) (text string, failed bool) {
 type Step = struct{ Input, Want string }
 
 // Run evaluates inputs and compares the shown texts.
-func Run(t *testing.T, c *Connected, steps ...Step) {
+func Run(t *testing.T, c *TestShell, steps ...Step) {
 	t.Helper()
 	for _, st := range steps {
 		if got, _ := c.Show(st.Input); got != st.Want {
@@ -159,14 +159,14 @@ func Run(t *testing.T, c *Connected, steps ...Step) {
 }
 
 // ConnectMock returns a shell on the embedded mock cluster, in virtual time.
-func ConnectMock(t *testing.T, cfg mock.Config, alter ...func(*bindings.Config)) *Connected {
+func ConnectMock(t *testing.T, cfg mock.Config, alter ...func(*bindings.Config)) *TestShell {
 	t.Helper()
 	cluster, err := mock.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	c := &Connected{Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
+	c := &TestShell{Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
 	shell := bindings.Config{
 		Client: Dial(t, router.New(cluster, nil)), Address: "mongodb://mock:27017/", Deployment: "mock: mongos",
 		Clock: cluster.Clock(), Stdout: c.Out, Stderr: c.Errs, Version: "1.2.3",

@@ -173,7 +173,7 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 	for _, doc := range docs {
 		when, _ := doc.Lookup("ts").TimeOK()
 		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc, "ns") + " " +
-			plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
+			plaintext.JSNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
 		elems, _ := doc.Elements()
 		var fields []string
 		for _, el := range elems {

@@ -11,12 +11,12 @@ import (
 
 // fault is a fault that is injected into one script when a test is repeated.
 type fault struct {
-	// run is the index of the script in the test, and command is the number of the script's command,
+	// scriptNumber is the index of the script in the test, and command is the number of the script's command,
 	// from 1.
-	run, command   int
-	name           string        // name of the command
-	cleanState     balancerState // state after the script without a fault
-	cutsConnection bool          // lose the connection after the command; otherwise the command fails
+	scriptNumber, command int
+	name                  string        // name of the command
+	cleanState            balancerState // state after the script without a fault
+	cutsConnection        bool          // lose the connection after the command; otherwise the command fails
 	// reached says that the script has sent the command and ended with exitCode.
 	reached  bool
 	exitCode int
@@ -27,7 +27,7 @@ func (f *fault) String() string {
 	if f.cutsConnection {
 		what = "is carried out and the connection cut"
 	}
-	return fmt.Sprintf("when command %d of run %d (%s) %s", f.command, f.run, f.name, what)
+	return fmt.Sprintf("when command %d of run %d (%s) %s", f.command, f.scriptNumber, f.name, what)
 }
 
 // tryFaults repeats a test that has passed, with a fault at each command that its scripts have sent. It
@@ -39,7 +39,7 @@ func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, t
 				if ctx.Err() != nil {
 					return nil
 				}
-				x := &fault{run: i + 1, command: k + 1, name: name, cleanState: clear.stateAfter, cutsConnection: cut}
+				x := &fault{scriptNumber: i + 1, command: k + 1, name: name, cleanState: clear.stateAfter, cutsConnection: cut}
 				problems := f.runOnce(ctx, &testRun{test: clean.test, seed: clean.seed, fault: x}, from)
 				*tried++
 				f.options.OnTest(f.path, clean.test.title(), *tried)
@@ -67,13 +67,13 @@ func (f *fault) duringText(hook string) string {
 	return text
 }
 
-// runWithAnyFault runs a script of a test. If the fault is for this script, it runs the script with the
+// runScriptOfTest runs a script of a test. If the fault is for this script, it runs the script with the
 // fault and then, if the script failed, once more without.
-func (f *file) runWithAnyFault(r scriptRun) scriptResult {
+func (f *file) runScriptOfTest(r scriptRun) scriptResult {
 	a, w := f.currentRun, f.testCluster
 	number := w.scriptRuns + 1
 	x := a.fault
-	if x == nil || x.run != number {
+	if x == nil || x.scriptNumber != number {
 		result := f.runScript(r)
 		if x == nil {
 			a.scriptRuns = append(a.scriptRuns, cleanRun{namesOf(result.commands), w.balancerState()})

@@ -120,7 +120,7 @@ func (t *recorder) handleHandshake(ctx context.Context, r wire.Request) bson.Raw
 
 // Leave notifies handlers that store data about connections.
 func (t *recorder) Leave(c *wire.ClientConn) {
-	if l, ok := t.handler.(wire.Leaver); ok {
+	if l, ok := t.handler.(wire.DisconnectHandler); ok {
 		l.Leave(c)
 	}
 }

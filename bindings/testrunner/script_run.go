@@ -59,7 +59,7 @@ func (f *file) defineRun() {
 			if f.testCluster == nil {
 				js.Throw("Error", "run() works only inside tests and hooks")
 			}
-			return f.resultObject(f.runWithAnyFault(f.readRun(c)))
+			return f.resultObject(f.runScriptOfTest(f.readRun(c)))
 		}))
 }
 

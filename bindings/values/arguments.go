@@ -126,9 +126,9 @@ const (
 
 func objectKindOf(o *goja.Object) objectKind {
 	switch t := o.ExportType(); {
-	case t == typeOfPlain && o.ClassName() == "Object", t == typeOfLazy:
+	case t == typeOfStringMap && o.ClassName() == "Object", t == typeOfLazy:
 		return plainObject
-	case t == typeOfItems && o.ClassName() == "Array":
+	case t == typeOfSlice && o.ClassName() == "Array":
 		return plainArray
 	default:
 		return otherObject
@@ -140,7 +140,7 @@ func objectKindOf(o *goja.Object) objectKind {
 func isMap(o *goja.Object) bool { return o.ExportType() == typeOfMap }
 
 func isSet(o *goja.Object) bool {
-	return o.ExportType() == typeOfItems && o.ClassName() == "Object"
+	return o.ExportType() == typeOfSlice && o.ClassName() == "Object"
 }
 
 // IsProxy reports whether the value is a Proxy.

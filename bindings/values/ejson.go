@@ -35,7 +35,7 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 	}
 	j.path = append(j.initial.path[:0], step{name: "(root)"})
 	j.counts = j.initial.counts[:0]
-	j.buf, j.nothingHasToBSON = j.realm.reusable.takeBuffer(), j.realm.fields.nothingHasToBSON()
+	j.buf, j.nothingHasToBSON = j.realm.reusable.takeBuffer(), j.realm.fields.prototypesLackToBSON()
 	j.value(v)
 	defer j.realm.reusable.giveBuffer(j.buf)
 	return string(j.buf), true

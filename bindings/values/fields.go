@@ -101,11 +101,11 @@ func (f *objectFields) surelyLacks(o *goja.Object, name unistring.String) bool {
 	return !slices.Contains(names, name) && o.Prototype() == from
 }
 
-// nothingHasToBSON reports whether objects and arrays inherit no toBSON; they may have their own. It is
+// prototypesLackToBSON reports whether objects and arrays inherit no toBSON; they may have their own. It is
 // checked once for each conversion.
-func (f *objectFields) nothingHasToBSON() bool {
+func (f *objectFields) prototypesLackToBSON() bool {
 	const name = "toBSON"
-	if f.memory.Lacks(f.intrinsics.arrayProto, name) && f.memory.Lacks(f.intrinsics.objectProto, name) &&
+	if f.memory.PrototypeLacks(f.intrinsics.arrayProto, name) && f.memory.PrototypeLacks(f.intrinsics.objectProto, name) &&
 		f.intrinsics.arrayProto.Prototype() == f.intrinsics.objectProto && f.intrinsics.objectProto.Prototype() == nil {
 		return true
 	}

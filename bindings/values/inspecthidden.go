@@ -26,7 +26,7 @@ func isIndex(key string) bool {
 // ownSymbols returns an object's own symbols, except those of this package, which scripts cannot refer
 // to.
 func (in *inspector) ownSymbols(o *goja.Object) []*goja.Symbol {
-	own := []*goja.Symbol{in.realm.marks.fromServer, in.realm.printers.text, in.realm.printers.line,
+	own := []*goja.Symbol{in.realm.marks.fromServer, in.realm.printers.text, in.realm.printers.oneLine,
 		in.realm.marks.original,
 		in.realm.fields.order}
 	list, err := in.realm.intrinsics.ownSymbols(nil, o)

@@ -14,7 +14,7 @@ import (
 // jsonWriter writes a JavaScript value as extended JSON, in the layout of JSON.stringify.
 type jsonWriter struct {
 	realm            *Realm
-	nothingHasToBSON bool // see objectFields.nothingHasToBSON
+	nothingHasToBSON bool // see objectFields.prototypesLackToBSON
 	canonical        bool
 	legacy           bool
 	ignoreUndefined  bool

@@ -12,10 +12,10 @@ type Printer interface{ PrintText() string }
 
 // printers stores the custom texts of objects.
 type printers struct {
-	text     *goja.Symbol // on objects with a custom text
-	line     *goja.Symbol // on objects that are shown on one line
-	weak     *goja.Object // the printers of frozen objects; nil before the first
-	get, set goja.Callable
+	text           *goja.Symbol // on objects with a custom text
+	oneLine        *goja.Symbol // on objects that are shown on one line
+	frozenPrinters *goja.Object // the printers of frozen objects; nil before the first
+	get, set       goja.Callable
 }
 
 // SetPrinter makes Inspect format obj as the text that f returns, regardless of its properties: for db,
@@ -29,24 +29,24 @@ func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 		goja.FLAG_FALSE) == nil {
 		return
 	}
-	if p.weak == nil {
+	if p.frozenPrinters == nil {
 		m, err := w.intrinsics.weakMap(nil)
 		must(err)
-		p.weak, p.get, p.set = m, callable(m.Get("get")), callable(m.Get("set"))
+		p.frozenPrinters, p.get, p.set = m, callable(m.Get("get")), callable(m.Get("set"))
 	}
-	_, err := p.set(p.weak, obj, value)
+	_, err := p.set(p.frozenPrinters, obj, value)
 	must(err)
 }
 
 // SetOneLine makes Inspect format obj, which it returns, on one line of any length, as sh.status() shows
 // chunks (rules/04-objects §5.4).
 func (w *Realm) SetOneLine(obj *goja.Object) *goja.Object {
-	must(obj.DefineDataPropertySymbol(w.printers.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE,
+	must(obj.DefineDataPropertySymbol(w.printers.oneLine, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE))
 	return obj
 }
 
-func (p *printers) isOneLine(o *goja.Object) bool { return isMarked(o, p.line) }
+func (p *printers) isOneLine(o *goja.Object) bool { return isMarked(o, p.oneLine) }
 
 // isMarked reports whether an object has a symbol that is true.
 func isMarked(o *goja.Object, symbol *goja.Symbol) bool {
@@ -69,10 +69,10 @@ func (p *printers) printerText(o *goja.Object) (string, bool) {
 			return own.PrintText(), true
 		}
 	}
-	if p.weak == nil {
+	if p.frozenPrinters == nil {
 		return "", false
 	}
-	v, err := p.get(p.weak, o)
+	v, err := p.get(p.frozenPrinters, o)
 	must(err)
 	if f, ok := goja.AssertFunction(v); ok {
 		return callPrinter(f)

@@ -62,7 +62,7 @@ func Install(rt *goja.Runtime, opts Options) *Realm {
 	w := &Realm{
 		rt:       rt,
 		opts:     opts,
-		printers: printers{text: goja.NewSymbol("shardsh.printer"), line: goja.NewSymbol("shardsh.line")},
+		printers: printers{text: goja.NewSymbol("shardsh.printer"), oneLine: goja.NewSymbol("shardsh.line")},
 	}
 	w.intrinsics = intrinsicsOf(rt)
 	w.marks = marks{rt: rt, intrinsics: &w.intrinsics, fromServer: goja.NewSymbol("shardsh.fromServer"),
@@ -143,12 +143,12 @@ func defineHidden(o *goja.Object, name string, v goja.Value) {
 }
 
 var (
-	typeOfProxy   = reflect.TypeFor[goja.Proxy]()
-	typeOfPromise = reflect.TypeFor[*goja.Promise]()
-	typeOfBuffer  = reflect.TypeFor[goja.ArrayBuffer]()
-	typeOfCtor    = reflect.TypeFor[func(goja.ConstructorCall) *goja.Object]()
-	typeOfMap     = reflect.TypeFor[[][2]any]()
-	typeOfBig     = reflect.TypeFor[*big.Int]()
-	typeOfItems   = reflect.TypeFor[[]any]()
-	typeOfPlain   = reflect.TypeFor[map[string]any]()
+	typeOfProxy     = reflect.TypeFor[goja.Proxy]()
+	typeOfPromise   = reflect.TypeFor[*goja.Promise]()
+	typeOfBuffer    = reflect.TypeFor[goja.ArrayBuffer]()
+	typeOfCtor      = reflect.TypeFor[func(goja.ConstructorCall) *goja.Object]()
+	typeOfMap       = reflect.TypeFor[[][2]any]()
+	typeOfBig       = reflect.TypeFor[*big.Int]()
+	typeOfSlice     = reflect.TypeFor[[]any]()
+	typeOfStringMap = reflect.TypeFor[map[string]any]()
 )

@@ -46,7 +46,7 @@ func (w *Realm) DocFromJS(v goja.Value) (bson.Raw, error) {
 // represent the value.
 type encoder struct {
 	realm            *Realm
-	nothingHasToBSON bool // see objectFields.nothingHasToBSON
+	nothingHasToBSON bool // see objectFields.prototypesLackToBSON
 	buf              []byte
 	typ              bson.Type
 	stack            []*goja.Object  // the containers being written
@@ -54,7 +54,7 @@ type encoder struct {
 }
 
 func (e *encoder) begin(v goja.Value) {
-	e.nothingHasToBSON = e.realm.fields.nothingHasToBSON()
+	e.nothingHasToBSON = e.realm.fields.prototypesLackToBSON()
 	e.value(v)
 }
 

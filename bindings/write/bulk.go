@@ -34,7 +34,7 @@ func NewBulk(js *script.Engine, coll Collection, unordered bool) *goja.Object {
 
 // BulkPrototype returns the prototype of batches of writes.
 func BulkPrototype(js *script.Engine) *goja.Object {
-	return script.PrototypeOf(js, "Bulk", bulkMethods)
+	return script.PrototypeFromTables(js, "Bulk", bulkMethods)
 }
 
 func (b *bulk) add(op Op) {
@@ -68,7 +68,7 @@ func bulkMethods() script.Methods[*bulk] {
 		}, "Adds an insert."},
 		{"find", "query:object", func(c *script.Call, b *bulk) goja.Value {
 			f := &bulkFind{bulk: b, filter: c.Object(0), options: c.JS.Runtime.NewObject()}
-			return c.JS.NewInstance(f, script.PrototypeOf(c.JS, "BulkFindOp", bulkFindMethods))
+			return c.JS.NewInstance(f, script.PrototypeFromTables(c.JS, "BulkFindOp", bulkFindMethods))
 		}, "Chooses the documents of the update or delete that follows."},
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *script.Call, b *bulk) goja.Value { return b.summary() }, ""},

@@ -130,24 +130,24 @@ func (o *planActionFlags) planOutput(env environment) io.Writer { return changes
 
 // paceFlags are the options that limit the rate of moves.
 type paceFlags struct {
-	moves                    int
-	bytes                    int64
-	time, pauseBetween, cool time.Duration
-	window                   *pace.Window
-	timeZone                 string
-	pauseWhen                *pace.Condition
-	disk                     float64
-	parallel                 int
-	metrics                  string
+	maxMoves                        int
+	maxBytes                        int64
+	maxTime, pauseBetween, coolDown time.Duration
+	window                          *pace.Window
+	timeZone                        string
+	pauseWhen                       *pace.Condition
+	diskLimit                       float64
+	parallel                        int
+	metricsAddress                  string
 }
 
 // group returns the options that limit the pace, and additional ones.
 func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
-		cmdline.ParsedVar(f, &o.moves, "max-moves", "`N|none` stop after N moves (1000)", action.ParseMoves)
-		cmdline.ParsedVar(f, &o.bytes, "max-bytes", "`SIZE|none` stop before more than SIZE have moved (100GB)",
-			action.ParseBytes)
-		cmdline.DurationVar(f, &o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
+		cmdline.ParsedVar(f, &o.maxMoves, "max-moves", "`N|none` stop after N moves (1000)", action.ParseMaxMoves)
+		cmdline.ParsedVar(f, &o.maxBytes, "max-bytes", "`SIZE|none` stop before more than SIZE have moved (100GB)",
+			action.ParseMaxBytes)
+		cmdline.DurationVar(f, &o.maxTime, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
 		cmdline.Alias(f, "max-time", "for")
 		cmdline.DurationVar(f, &o.pauseBetween, "pause-between", "`TIME` wait after each step")
 		addWindowFlag(f, &o.window, "start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
@@ -157,8 +157,8 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu, majority-lag, disk, deletions, orphans of the shards' members; "+
 				"config.queue and the like of the config servers", pace.ParseCondition)
-		addDiskLimitFlag(f, &o.disk)
-		f.StringVar(&o.metrics, "metrics", "",
+		addDiskLimitFlag(f, &o.diskLimit)
+		f.StringVar(&o.metricsAddress, "metrics", "",
 			"`[HOST:]PORT` serve metrics for Prometheus; without HOST on this machine only")
 		f.IntVar(&o.parallel, "parallel", action.DefaultParallel,
 			"`N` parallel moves; each shard takes part in one at a time")
@@ -169,13 +169,13 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 }
 
 func (o *paceFlags) addCoolDownFlag(f *pflag.FlagSet) {
-	cmdline.DurationVar(f, &o.cool, "cool-down", "`TIME` balance only: don't move a range again for 10m, 24h")
+	cmdline.DurationVar(f, &o.coolDown, "cool-down", "`TIME` balance only: don't move a range again for 10m, 24h")
 }
 
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
-		MaxMoves: o.moves, MaxBytes: o.bytes, MaxDuration: o.time, PauseBetween: o.pauseBetween,
+		MaxMoves: o.maxMoves, MaxBytes: o.maxBytes, MaxDuration: o.maxTime, PauseBetween: o.pauseBetween,
 		Window: o.window, TimeZone: o.timeZone, PauseWhen: o.pauseWhen, Parallel: o.parallel,
-		MetricsAddress: o.metrics, DiskLimit: o.disk,
+		MetricsAddress: o.metricsAddress, DiskLimit: o.diskLimit,
 	}
 }

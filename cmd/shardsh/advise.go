@@ -17,7 +17,7 @@ import (
 
 // adviseFlags are the flags of "shardsh advise".
 type adviseFlags struct {
-	answerFlags
+	outputFlags
 	ns, about, expectedSize string
 	keys, queries           []string
 	noAnalyze               bool
@@ -60,7 +60,7 @@ func advisers() map[string]adviser {
 }
 
 func (o *adviseFlags) parseArgs(env environment, words []string) (err error) {
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	switch {
@@ -97,7 +97,7 @@ func (o *adviseFlags) parseArgs(env environment, words []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.options.Queries = keyadvice.Merge(queries)
+	o.options.Queries = keyadvice.MergeQueries(queries)
 	return o.checkFormat("text", "json")
 }
 
@@ -126,7 +126,7 @@ func (o *adviseFlags) run(ctx context.Context, env environment) error {
 			return preferTimeout(ctx, err)
 		}
 		defer conn.close()
-		o.options.Tell = o.progress.stepReporter(o.ns)
+		o.options.OnRead = o.progress.stepReporter(o.ns)
 		value, text, err := advisers()[o.about](ctx, conn, o)
 		o.progress.clearLine()
 		switch {

@@ -32,8 +32,8 @@ func TestAuditFacesAgree(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &r); err != nil || exit != c.exit || r.Verdict != c.verdict {
 			t.Errorf("%s: exit %d, %v: %s%s", c.name, exit, err, out, errs)
 		}
-		if len(r.Unseen) < c.unseen || c.unseen == 0 && len(r.Unseen) > 0 {
-			t.Errorf("%s: %q", c.name, r.Unseen)
+		if len(r.Unchecked) < c.unseen || c.unseen == 0 && len(r.Unchecked) > 0 {
+			t.Errorf("%s: %q", c.name, r.Unchecked)
 		}
 		if c.exit == exitFindings && (len(r.Findings) != 1 || r.Findings[0].Kind != placement.CountDiffers) {
 			t.Errorf("%s: %+v", c.name, r.Findings)

@@ -38,7 +38,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.all, "all", false, "balance all sharded collections")
 		f.StringVar(&o.goal, "goal", string(runner.GoalSize),
 			"`"+humanize.Join(runner.BalanceGoals(), "|")+"` what to balance: bytes, chunks, operations")
-		f.StringVar(&o.order, "order", string(runner.OrderChosen),
+		f.StringVar(&o.order, "order", string(runner.OrderPolicy),
 			"`"+humanize.Join(runner.Orders(), "|")+"` order of the moves in a round")
 		f.StringVar(&o.loadKind, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
 		cmdline.DurationVar(f, &o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
@@ -82,8 +82,8 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.BalanceGoal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
-		LoadKind: heat.LoadKind(o.loadKind), OpsInterval: o.opsInterval, CoolDown: o.pace.cool,
-		WaitForLease: o.waitForLease, PlanFirst: !o.quiet.On && !o.json || o.pace.metrics != "",
+		LoadKind: heat.LoadKind(o.loadKind), OpsInterval: o.opsInterval, CoolDown: o.pace.coolDown,
+		WaitForLease: o.waitForLease, PlanFirst: !o.quiet.On && !o.json || o.pace.metricsAddress != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo:       o.forceJumbo,
 		PreflightOptions: o.preflightOptions(),

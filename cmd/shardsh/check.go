@@ -20,7 +20,7 @@ import (
 
 // checkFlags are the flags of "shardsh check".
 type checkFlags struct {
-	answerFlags
+	outputFlags
 	checkcmd.Options
 	addresses   []string
 	wait, every time.Duration
@@ -40,7 +40,7 @@ func (o *checkFlags) groups() []cmdline.Group {
 		cmdline.DurationVar(f, &o.every, "every", "`TIME` how often to check with --wait (5s)")
 		addTimeZoneFlag(f, &o.timeZoneName)
 		f.BoolVar(&o.long, "long", false, "print all collections, findings and rules")
-		o.answerFlags.addFlags(f, checkFormats...)
+		o.outputFlags.addFlags(f, checkFormats...)
 	}))
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }

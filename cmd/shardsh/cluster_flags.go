@@ -181,8 +181,8 @@ func (o *mockFlags) isLoaded() bool { return o.dbpath != "" || o.snapshot != "" 
 
 // hasMockOptions reports whether any option describes the mock.
 func (o *mockFlags) hasMockOptions() bool {
-	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion != (catalog.Release{}) ||
-		o.fcv != "" || o.memory.Given || o.routers != 0
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.IsSet || o.serverVersion != (catalog.Release{}) ||
+		o.fcv != "" || o.memory.IsSet || o.routers != 0
 }
 
 func (o *mockFlags) check() error {
@@ -195,7 +195,7 @@ func (o *mockFlags) check() error {
 	if o.routers < 0 || o.routers > mock.MaxRouters {
 		return usagef("--routers takes 1 to %d, not %d", mock.MaxRouters, o.routers)
 	}
-	_, err := mockoptions.ParsePace(o.mockTime)
+	_, err := mockoptions.ParseMockTime(o.mockTime)
 	return err
 }
 

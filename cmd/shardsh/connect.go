@@ -105,7 +105,7 @@ func connectMock(env environment, o *clusterFlags, s connectOptions) (*connectio
 	if err != nil {
 		return nil, err
 	}
-	pace, err := mockoptions.ParsePace(o.mockTime)
+	pace, err := mockoptions.ParseMockTime(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func connectMock(env environment, o *clusterFlags, s connectOptions) (*connectio
 	if o.mock == "" && o.isLoaded() {
 		cfg.Topology = nil
 	}
-	if o.seed.Given {
+	if o.seed.IsSet {
 		cfg.Start = mockEpoch
 	}
 	for name, value := range o.parameters {
@@ -190,7 +190,7 @@ func connectMock(env environment, o *clusterFlags, s connectOptions) (*connectio
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
 		clusterSummary: fmt.Sprintf("%s, %s, %s time", what, humanize.Count(cluster.ShardCount(), "shard"),
-			mockoptions.TimeName(cfg.RealTime, mockTime)),
+			mockoptions.MockTimeText(cfg.RealTime, mockTime)),
 		clock:         cluster.Clock(),
 		virtualTime:   !cfg.RealTime,
 		clientOptions: settings,

@@ -188,7 +188,7 @@ func describeMachine(env environment) doctor.Machine {
 }
 
 func describeFile(name, path string, runs bool) doctor.File {
-	f := doctor.File{Name: name, Path: path, Runs: runs}
+	f := doctor.File{Name: name, Path: path, AutoRun: runs}
 	if path == "" {
 		return f
 	}

@@ -72,15 +72,15 @@ func TestDoctorOfRights(t *testing.T) {
 		code int
 		want map[string]string
 	}{
-		{"root", exitOK, map[string]string{"user": "ok: root of admin", live.RoleLook: "ok: met", live.RoleEngine: "ok: met"}},
-		{live.RoleLook, exitOK, map[string]string{live.RoleLook: "ok: met", live.RoleEngine: "warn: not met"}},
+		{"root", exitOK, map[string]string{"user": "ok: root of admin", live.RoleReader: "ok: met", live.RoleEngine: "ok: met"}},
+		{live.RoleReader, exitOK, map[string]string{live.RoleReader: "ok: met", live.RoleEngine: "warn: not met"}},
 		{live.RoleEngine, exitOK, map[string]string{live.RoleEngine: "ok: met",
 			live.RoleHelpers: `grantRolesToUser("shardshEngine", ["shardshHelpers"])`}},
 		{live.RoleHelpers, exitOK, map[string]string{live.RoleHelpers: "ok: met", "password": "ok: set, not shown (from the address)"}},
 	} {
 		wantLines(t, examined(t, c.code, nil, address(c.user)), c.want)
 	}
-	engine := examined(t, exitOK, nil, address(live.RoleLook))[live.RoleEngine]
+	engine := examined(t, exitOK, nil, address(live.RoleReader))[live.RoleEngine]
 	for _, part := range []string{"killop, removeShard on the cluster", "moveChunk, splitChunk, splitVector, moveCollection on all collections",
 		"update on config.collections", "the role shardshEngine has it"} {
 		if !strings.Contains(engine, part) {
@@ -102,7 +102,7 @@ func TestDoctorOfLogins(t *testing.T) {
 		want map[string]string
 	}{
 		"a file": {exitFailure, nil, []string{"-u", "joe", "--passwordFile", file}, map[string]string{
-			"password": "(from --passwordFile)", "user": "ok: joe of admin", live.RoleLook: "fail: not met"}},
+			"password": "(from --passwordFile)", "user": "ok: joe of admin", live.RoleReader: "fail: not met"}},
 		"a variable": {exitFailure, variable, []string{"-u", "joe"}, map[string]string{
 			"password": "ok: set, not shown (from SHARDSH_PASSWORD)"}},
 		"the command line": {exitFailure, nil, []string{"-u", "joe", "-p", "s3cret"}, map[string]string{

@@ -99,7 +99,7 @@ func (o *exportFlags) parseArgs(env environment, words []string) (err error) {
 	logger := slog.New(slog.NewTextHandler(plaintext.NewWriter(env.stderr), nil))
 	o.action = action.Export{Policy: policy, AdvisoriesFile: o.advisories, Every: o.every,
 		StaleAfter: o.stale, Timeout: o.giveUp, ForecastEvery: o.forecast,
-		Collections: o.maxCollections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
+		MaxCollections: o.maxCollections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
 		DescribeError: func(err error) string { return secret.Redact(err.Error()) }}
 	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (o *exportFlags) readTargets(env environment) (list []action.Target, text [
 		if err := checkExportable(t); err != nil {
 			return nil, text, usagef("--targets: %s: %s: %w", o.targets, t.Name, err)
 		}
-		cluster := clusterFlags{server: t.Server(o.server)}
+		cluster := clusterFlags{server: t.ConnectionFlags(o.server)}
 		cluster.mock, cluster.demo = t.Mock, t.Mock != ""
 		one := o.newTarget(env, t.Name, cluster)
 		one.Labels, one.Identity = t.LabelPairs(), t.Identity()
@@ -237,7 +237,7 @@ func checkExportable(t targets.Target) error {
 			return fmt.Errorf("metrics have a label %s of their own", name)
 		}
 	}
-	if t.From != "" {
+	if t.MetadataFile != "" {
 		return errors.New("nothing changes in a file: export reads clusters")
 	}
 	return nil

@@ -112,9 +112,9 @@ func (o *sourceFlags) parseFleetArgs(env environment, words []string) error {
 func (o *sourceFlags) flagsForTarget(t targets.Target) sourceFlags {
 	one := *o
 	one.fleet = fleetFlags{}
-	one.from, one.mock = t.From, t.Mock
+	one.from, one.mock = t.MetadataFile, t.Mock
 	if t.URI != "" {
-		one.server = t.Server(o.server)
+		one.server = t.ConnectionFlags(o.server)
 	}
 	return one
 }

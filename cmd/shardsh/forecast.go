@@ -14,7 +14,7 @@ import (
 
 // forecastFlags are the flags of "shardsh forecast".
 type forecastFlags struct {
-	answerFlags
+	outputFlags
 	goal       plan.Goal
 	namespaces []string
 	timeZone   string
@@ -37,7 +37,7 @@ func (o *forecastFlags) groups() []cmdline.Group {
 }
 
 func (o *forecastFlags) parseArgs(env environment, words []string) error {
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	o.goal.Namespaces = o.namespaces

@@ -16,7 +16,7 @@ import (
 
 // heatFlags are the flags of "shardsh heat".
 type heatFlags struct {
-	answerFlags
+	outputFlags
 	namespaces              []string
 	countDuration, lookback time.Duration
 	by                      string
@@ -44,7 +44,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 }
 
 func (o *heatFlags) parseArgs(env environment, words []string) error {
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	if err := firstViolation(

@@ -16,7 +16,7 @@ var auditTopology = heapedTopology
 // what keeps of the records what two runs have in common.
 func what(records []audit.Record) (list []string) {
 	for _, r := range records {
-		list = append(list, strings.Join([]string{r.Verb, string(r.What), string(r.Outcome), string(r.Command),
+		list = append(list, strings.Join([]string{r.Verb, string(r.Kind), string(r.Outcome), string(r.Command),
 			strings.Join(r.Namespaces, " ")}, " "))
 	}
 	return list

@@ -205,7 +205,7 @@ func (o *jobFlags) isHealthy(status action.JobStatus) bool {
 	if o.call == callCancel {
 		return status.NothingToCancel()
 	}
-	return status.OnTrack()
+	return status.NeedsNoAction()
 }
 
 func jobText(name, call, which string) cmdline.HelpText {

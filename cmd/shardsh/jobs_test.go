@@ -51,7 +51,7 @@ func TestJobNextStepsWork(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s = enter(append(next(s, "drain start"), "--json", "--work-for", "20s")...)
-	for s.Progress.MovesDone == 0 && s.OnTrack() {
+	for s.Progress.MovesDone == 0 && s.NeedsNoAction() {
 		s = enter(append(next(s, "drain start"), "--json", "--work-for", "20s")...)
 	}
 	for !s.NothingToCancel() {

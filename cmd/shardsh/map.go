@@ -19,7 +19,7 @@ import (
 
 // mapFlags are the flags of "shardsh map".
 type mapFlags struct {
-	answerFlags
+	outputFlags
 	ns    string
 	width int
 	heat  heatOption
@@ -37,7 +37,7 @@ func (o *mapFlags) groups() []cmdline.Group {
 }
 
 func (o *mapFlags) parseArgs(env environment, words []string) error {
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	if o.ns == "" {

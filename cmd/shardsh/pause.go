@@ -23,14 +23,14 @@ type pauseFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	action action.PauseRuns
-	lasts  time.Duration
-	json   bool
+	action   action.PauseRuns
+	duration time.Duration
+	json     bool
 }
 
 func (o *pauseFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		cmdline.DurationVar(f, &o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
+		cmdline.DurationVar(f, &o.duration, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
 		f.StringVar(&o.action.Until, "until", "", "`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
 		f.BoolVar(&o.action.Replace, "replace", false, "take the place of a pause that is active")
 		f.BoolVar(&o.action.End, "end", false, "end the pause before its time is over, regardless of who set it")
@@ -45,7 +45,7 @@ func (o *pauseFlags) groups() []cmdline.Group {
 }
 
 func (o *pauseFlags) parseArgs(env environment, words []string) error {
-	o.action.For = o.lasts
+	o.action.For = o.duration
 	if !o.action.End && !o.action.Show {
 		if len(words) == 0 {
 			return usagef("pause needs a reason, which everybody who waits is shown: shardsh pause \"why\" ADDRESS")

@@ -16,7 +16,7 @@ import (
 
 // planFlags are the flags of "shardsh plan".
 type planFlags struct {
-	answerFlags
+	outputFlags
 	goal         plan.Goal
 	namespaces   []string
 	maxBytes     int64
@@ -27,7 +27,7 @@ type planFlags struct {
 	seed         uint64
 	ignoreWindow bool
 	timeZone     string
-	disk         float64
+	diskLimit    float64
 	advisories   string
 	compareBy    string
 	detail       findings.PlanDetail
@@ -47,7 +47,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.IntVar(&o.maxRounds, "max-rounds", 0, "`N` stop after N rounds")
 		cmdline.DurationVar(f, &o.maxDuration, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
 		cmdline.Alias(f, "max-time", "for")
-		addDiskLimitFlag(f, &o.disk)
+		addDiskLimitFlag(f, &o.diskLimit)
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "ignore the balancer window")
@@ -62,16 +62,16 @@ func (o *planFlags) groups() []cmdline.Group {
 }
 
 func (o *planFlags) parseArgs(env environment, words []string) error {
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	o.goal.Namespaces = o.namespaces
 	o.action = action.Plan{
 		Goal: o.goal, MaxBytes: o.maxBytes, MaxMoves: o.maxMoves, MaxRounds: o.maxRounds, MaxDuration: o.maxDuration,
 		SizeModel: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.timeZone,
-		DiskLimit: o.disk, AdvisoriesFile: o.advisories,
+		DiskLimit: o.diskLimit, AdvisoriesFile: o.advisories,
 	}
-	o.price = action.Price{Goal: o.goal, DiskLimit: o.disk, Seed: o.seed, TimeZone: o.timeZone}
+	o.price = action.Price{Goal: o.goal, DiskLimit: o.diskLimit, Seed: o.seed, TimeZone: o.timeZone}
 	validate, formats := o.action.Validate, []string{"text", "json", "script"}
 	switch o.compareBy {
 	case "":

@@ -28,7 +28,7 @@ func (o *presplitFlags) groups() []cmdline.Group {
 	return o.groupsWith("PLAN_ID", func(f *pflag.FlagSet) {
 		f.StringVar(&o.method.Namespace, "ns", "", "`DB.COLLECTION` collection to split")
 		f.IntVar(&o.method.Chunks, "chunks", 0, "`N` split the range of hashes into N equal chunks")
-		f.IntVar(&o.method.PerShard, "per-shard", 0, "`N` the same, with N chunks for each shard")
+		f.IntVar(&o.method.ChunksPerShard, "per-shard", 0, "`N` the same, with N chunks for each shard")
 		f.StringVar(&o.points, "points", "", "`FILE` split at these keys, JSON a line each; - is standard input")
 		f.IntVar(&o.method.ChunksFromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
 		f.StringVar(&o.like, "like", "", "`FILE|mongodb://…` chunks and spread of another cluster's collection")

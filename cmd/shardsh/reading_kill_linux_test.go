@@ -95,7 +95,7 @@ func (c *reading) insert(t *testing.T, shard string, pairs ...any) {
 		if string(id) != shard {
 			continue
 		}
-		if err := c.mock.Planter().Insert(id, "app.c", raw); err != nil {
+		if err := c.mock.Corrupter().Insert(id, "app.c", raw); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -333,7 +333,7 @@ func TestDigestKilled(t *testing.T) {
 	}
 	d.insert(t, "b", "_id", 100.5, "x", 300) // added, past the router
 	for _, id := range d.mock.ShardIDs() {   // lost
-		_ = d.mock.Planter().Delete(id, "app.c", bson.RawValue{Type: bson.TypeInt32, Value: []byte{44, 1, 0, 0}}) // 300
+		_ = d.mock.Corrupter().Delete(id, "app.c", bson.RawValue{Type: bson.TypeInt32, Value: []byte{44, 1, 0, 0}}) // 300
 	}
 	coll := clientOf(t, d.address).Database("app").Collection("c")
 	if err := coll.FindOneAndDelete(t.Context(), document("_id", 200)).Err(); err != nil { // deleted by somebody

@@ -21,7 +21,7 @@ import (
 
 // reportFlags are the flags of "shardsh report".
 type reportFlags struct {
-	answerFlags
+	outputFlags
 	redact bool
 	quick  bool
 	heat   heatOption
@@ -45,7 +45,7 @@ func (o *reportFlags) parseArgs(env environment, words []string) error {
 	if err := o.fleet.selectTargets(); err != nil {
 		return err
 	}
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	if o.fleet.isFleet() && (o.redact || o.heat.duration > 0) {
@@ -133,7 +133,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 func reportMembers(asked []fleetMember[*report.Overview]) (members []report.FleetCluster) {
 	for _, m := range asked {
 		members = append(members, report.FleetCluster{
-			Cluster: m.Name, Address: m.Location(), Labels: m.Labels, Overview: m.answer, Trouble: m.errText(),
+			Cluster: m.Name, Address: m.Location(), Labels: m.Labels, Overview: m.answer, Error: m.errText(),
 		})
 	}
 	return members

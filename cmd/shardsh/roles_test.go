@@ -38,7 +38,7 @@ func rolesCluster(t *testing.T, topology string, settings ...func(*setting)) (ad
 // change something is refused in a line, with the role that may.
 func TestRolesOfSubcommands(t *testing.T) {
 	address := rolesCluster(t, lopsidedTopology)
-	looker := address(live.RoleLook)
+	looker := address(live.RoleReader)
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	for _, args := range [][]string{
@@ -61,7 +61,7 @@ func TestRolesOfSubcommands(t *testing.T) {
 	}
 	t.Chdir(dir)
 	const refused = `(grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date)`
-	if code, told := apply(live.RoleLook); code != exitFailure || !strings.Contains(told, refused) ||
+	if code, told := apply(live.RoleReader); code != exitFailure || !strings.Contains(told, refused) ||
 		strings.Contains(told, "lsid") || strings.Count(told, "\n") > 2 {
 		t.Errorf("exit code %d, %s", code, told)
 	}
@@ -128,7 +128,7 @@ func TestRolesOfRunners(t *testing.T) {
 					{"drain", "--shard", "c", "--remove", "--move-primaries"},
 				} {
 					args = append(args, "--yes", "--timeout", "1m", "--journal", journal+args[0])
-					code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleLook))...)
+					code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleReader))...)
 					if code != exitFailure || !strings.Contains(stderr, `(grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date)`) ||
 						strings.Contains(stdout+stderr, "lsid") {
 						t.Errorf("%s as one who looks: exit code %d, %s%s", args[0], code, stdout, stderr)
@@ -156,7 +156,7 @@ func TestRolesSeeDrains(t *testing.T) {
 		"databases": [{"name": "shop", "primary": "a"}], "collections": [{"ns": "shop.orders", "key": {"k": 1}, "chunks": [{"shard": "a"}]}]}`
 	for _, release := range []catalog.Release{catalog.Release80, catalog.Release83, catalog.Release90} {
 		address := rolesCluster(t, draining, func(s *setting) { s.mock.Release = release })
-		code, stdout, stderr := runProgram(t, "", "check", "--rules", "draining", address(live.RoleLook))
+		code, stdout, stderr := runProgram(t, "", "check", "--rules", "draining", address(live.RoleReader))
 		if text := stdout + stderr; code != exitOK || strings.Contains(text, "authorized") || strings.Contains(text, "unknown") {
 			t.Errorf("%s: exit code %d, %s", release, code, text)
 		}

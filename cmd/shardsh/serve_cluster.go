@@ -141,7 +141,7 @@ func (c *servedCluster) openPortsAndCluster(ctx context.Context, o *serveFlags, 
 }
 
 func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
-	pace, err := mockoptions.ParsePace(o.mockTime)
+	pace, err := mockoptions.ParseMockTime(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 	if o.isLoaded() && o.mock == "" {
 		cfg.Topology = nil
 	}
-	if o.seed.Given {
+	if o.seed.IsSet {
 		cfg.Start = mockEpoch
 	}
 	for name, value := range o.parameters {

@@ -176,7 +176,7 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 		NoRetryWrites:  conn.noRetryWrites,
 		ClientOptions:  conn.clientOptions,
 		Routers:        conn.routers,
-		OnStuck:        func(cause error) { endStuck(env, cause) },
+		OnStuck:        func(cause error) { exitWhenStuck(env, cause) },
 		StuckTimeout:   env.stuckTimeout,
 		Compat:         o.compat,
 		Sandbox:        o.sandboxRules(),

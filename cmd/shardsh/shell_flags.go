@@ -151,7 +151,7 @@ func (o *scriptFlags) hasScripts() bool { return len(o.evals)+len(o.files) > 0 }
 // pageLimit returns the maximum number of a cursor's documents, in the form of
 // bindings.Config.ResultLimit.
 func (o *resultFlags) pageLimit() int {
-	if o.limit.Given && o.limit.Value == 0 {
+	if o.limit.IsSet && o.limit.Value == 0 {
 		return -1
 	}
 	return int(o.limit.Value)

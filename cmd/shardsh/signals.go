@@ -53,10 +53,10 @@ func listenForSignals(ctx context.Context) signalStages {
 	return s
 }
 
-// endStuck ends the process when a script continues after --timeout, SIGTERM or Ctrl-C, because it is
+// exitWhenStuck ends the process when a script continues after --timeout, SIGTERM or Ctrl-C, because it is
 // in a call of the JavaScript engine that can't be interrupted. The REPL handles Ctrl-C at a prompt
 // itself.
-func endStuck(env environment, cause error) {
+func exitWhenStuck(env environment, cause error) {
 	var timeout timeoutError
 	var signal signalError
 	if env.exit == nil || !errors.As(cause, &timeout) && !errors.As(cause, &signal) {

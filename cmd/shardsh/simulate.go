@@ -15,7 +15,7 @@ import (
 
 // simulateFlags are the flags of "shardsh simulate".
 type simulateFlags struct {
-	answerFlags
+	outputFlags
 	changes      []string
 	alternatives []string
 	model        string
@@ -42,7 +42,7 @@ func (o *simulateFlags) groups() []cmdline.Group {
 }
 
 func (o *simulateFlags) parseArgs(env environment, words []string) (err error) {
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	if err := o.checkFormat("text", "json"); err != nil {

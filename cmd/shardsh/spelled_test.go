@@ -13,7 +13,7 @@ import (
 // A command line names the flags, and not the options of the prompt beside them.
 func TestBusyBalancerNamesTheFlag(t *testing.T) {
 	works := &apply.BalancerConflictError{Namespaces: []string{"x.y"}}
-	for _, err := range []error{works, &runner.BusyError{BalancerConflictError: works}} {
+	for _, err := range []error{works, &runner.BalancerActiveError{BalancerConflictError: works}} {
 		text := withFlagNames(fmt.Errorf("drain: %w", err)).Error()
 		if !strings.HasPrefix(text, "drain: ") || !strings.Contains(text, "(--pause-balancing)") ||
 			strings.Contains(text, "pauseBalancing") {

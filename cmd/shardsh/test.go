@@ -117,7 +117,7 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 		_, err := metadata.ConfigureMock(cfg, path)
 		return err
 	}
-	o.OnStuck = func(cause error) { endStuck(env, cause) }
+	o.OnStuck = func(cause error) { exitWhenStuck(env, cause) }
 	o.Files, err = testFiles(o.paths)
 	return err
 }
@@ -219,7 +219,7 @@ func (o *testFlags) runTests(ctx context.Context, env environment) error {
 func (o *testFlags) report(env environment, report testrunner.Report) error {
 	if write, ok := reporters()[o.reporter]; ok {
 		show := func(to io.Writer) error { return write(to, report) }
-		if err := (&answerFlags{file: o.outFile, format: o.reporter}).write(env, show); err != nil {
+		if err := (&outputFlags{file: o.outFile, format: o.reporter}).write(env, show); err != nil {
 			return err
 		}
 	}

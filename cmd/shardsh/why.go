@@ -17,7 +17,7 @@ import (
 
 // whyFlags are the flags of "shardsh why".
 type whyFlags struct {
-	answerFlags
+	outputFlags
 	ns, key, shard, zone, timeZone, advisories string
 	long                                       bool
 
@@ -42,7 +42,7 @@ func (o *whyFlags) parseArgs(env environment, words []string) error {
 	if err := o.fleet.selectTargets(); err != nil {
 		return err
 	}
-	if err := o.answerFlags.parseArgs(env, words); err != nil {
+	if err := o.outputFlags.parseArgs(env, words); err != nil {
 		return err
 	}
 	if o.fleet.isFleet() && (o.ns != "" || o.shard != "" || o.zone != "") {

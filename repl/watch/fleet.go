@@ -35,7 +35,7 @@ func RunFleet(ctx context.Context, c FleetConfig) error {
 		FleetConfig: c, members: append([]report.FleetCluster{}, c.Members...), slots: make(chan struct{}, c.Parallel),
 	}
 	for i := range f.members {
-		f.members[i].Trouble = "not read yet"
+		f.members[i].Error = "not read yet"
 	}
 	var reading sync.WaitGroup
 	defer reading.Wait()
@@ -97,9 +97,9 @@ func (f *fleet) readMember(ctx context.Context, i int) {
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.members[i].Overview, f.members[i].Trouble = overview, ""
+	f.members[i].Overview, f.members[i].Error = overview, ""
 	if err != nil {
-		f.members[i].Overview, f.members[i].Trouble = nil, cmp.Or(err.Error(), "not read")
+		f.members[i].Overview, f.members[i].Error = nil, cmp.Or(err.Error(), "not read")
 	}
 }
 

@@ -99,7 +99,7 @@ func TestFleetOnce(t *testing.T) {
 
 // No name or message of a cluster is obeyed by a terminal, and no line is too wide.
 func TestFleetFrame(t *testing.T) {
-	members := []report.FleetCluster{{Cluster: strings.Repeat("x", 60), Trouble: "can't \x1b[31mreach\n it"},
+	members := []report.FleetCluster{{Cluster: strings.Repeat("x", 60), Error: "can't \x1b[31mreach\n it"},
 		{Cluster: "ok", Overview: &report.Overview{}}}
 	for _, text := range FleetFrame(members, time.Time{}, 80, false) {
 		if strings.ContainsAny(text, "\x1b\n") || len([]rune(text)) > 80 {

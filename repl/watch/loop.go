@@ -64,9 +64,9 @@ const (
 	// rateSpan is the minimum period over which rates are computed.
 	rateSpan = 15 * time.Second
 	// minForecastAge is the minimum time for which a forecast is valid. A forecast that takes longer to
-	// compute is valid for forecastFactor times as long.
-	minForecastAge = 20 * time.Second
-	forecastFactor = 10
+	// compute is valid for forecastAgeFactor times as long.
+	minForecastAge    = 20 * time.Second
+	forecastAgeFactor = 10
 )
 
 // plainSize is the size of frames that are written rather than drawn.
@@ -146,7 +146,7 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 		l.forecasting = false
 		l.view.Forecasts = o.forecasts
 		took := l.Clock.Now().Sub(o.began)
-		l.nextForecastAt = l.Clock.Now().Add(max(minForecastAge, forecastFactor*took))
+		l.nextForecastAt = l.Clock.Now().Add(max(minForecastAge, forecastAgeFactor*took))
 		if l.Once {
 			return true, l.show()
 		}
@@ -200,7 +200,7 @@ func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err 
 	case seen.err != nil && (l.last == nil || l.Once):
 		return true, seen.err
 	case seen.err != nil:
-		return false, l.showTrouble(seen.err.Error())
+		return false, l.showReadError(seen.err.Error())
 	}
 	l.view.Trouble = ""
 	if forecastInputsChanged(l.view.Current, seen.overview) {
@@ -215,8 +215,8 @@ func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err 
 	return false, l.show()
 }
 
-// showTrouble shows why a read failed. Without a screen, the same text is written once.
-func (l *loop) showTrouble(text string) error {
+// showReadError shows why a read failed. Without a screen, the same text is written once.
+func (l *loop) showReadError(text string) error {
 	before := l.view.Trouble
 	l.view.Trouble = text
 	if l.Screen == nil && text != before {

@@ -88,7 +88,7 @@ func (w *world) did(p *process, what, ns string, key int64, do func(ctx context.
 	number, rows, err := do(ctx)
 	end := trace.Event{Kind: trace.OpEnd, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key, Number: number, Rows: rows}
 	if err != nil {
-		end.Lost = true
+		end.ReplyLost = true
 		end.Code = errorCode(err)
 	}
 	w.note(end)
@@ -387,7 +387,7 @@ func (w *world) noteIdentities() {
 	w.cluster.Unlock()
 	for _, ns := range w.watched() {
 		for _, id := range shards {
-			if uuid, there := w.cluster.Planter().UUIDOf(id, ns); there {
+			if uuid, there := w.cluster.Corrupter().UUIDOf(id, ns); there {
 				w.note(trace.Event{Kind: trace.Metadata, Node: string(id), NS: ns, Text: fmt.Sprintf("%x", uuid.Data)})
 			}
 		}
@@ -403,6 +403,6 @@ func (w *world) noteIndexes(ns string) {
 		return
 	}
 	for _, id := range table.Owners() {
-		w.note(trace.Event{Kind: trace.Index, Node: string(id), NS: ns, Names: w.cluster.Planter().Indexes(id, ns)})
+		w.note(trace.Event{Kind: trace.Index, Node: string(id), NS: ns, Names: w.cluster.Corrupter().Indexes(id, ns)})
 	}
 }

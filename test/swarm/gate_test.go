@@ -265,7 +265,7 @@ func (w *world) carryOut(ctx context.Context, p *process, req wire.Request, a as
 		w.cluster.Unlock()
 	}
 	if !p.quiet {
-		w.note(trace.Event{Kind: trace.CmdEnd, Op: op, By: p.name, Cmd: a.command, NS: a.ns, Code: codeOf(reply), Lost: lost})
+		w.note(trace.Event{Kind: trace.CmdEnd, Op: op, By: p.name, Cmd: a.command, NS: a.ns, Code: codeOf(reply), ReplyLost: lost})
 	}
 	return reply
 }

@@ -11,17 +11,17 @@ import (
 // digits, and other ASCII characters are kept. The strings for which keep returns true are kept, and so
 // are the prefixes that other strings share with them.
 func maskTexts(list []string, keep func(string) bool, random *rand.Rand) map[string]string {
-	m := masking{unit: runeUnit, keep: keep, random: random, done: make(map[string]string, len(list))}
+	m := masking{unit: runeUnit, keep: keep, random: random, replacements: make(map[string]string, len(list))}
 	m.maskFrom(list, nil, 0)
-	return m.done
+	return m.replacements
 }
 
 // maskBytes masks byte strings that are not text in the same way.
 func maskBytes(list []string, random *rand.Rand) map[string]string {
 	m := masking{unit: byteUnit, keep: func(string) bool { return false }, random: random,
-		done: make(map[string]string, len(list))}
+		replacements: make(map[string]string, len(list))}
 	m.maskFrom(list, nil, 0)
-	return m.done
+	return m.replacements
 }
 
 // unit is the character or byte that is replaced at a time, with the first and last possible
@@ -50,10 +50,10 @@ func runeUnit(text string) unit {
 }
 
 type masking struct {
-	unit   func(string) unit
-	keep   func(string) bool
-	random *rand.Rand
-	done   map[string]string
+	unit         func(string) unit
+	keep         func(string) bool
+	random       *rand.Rand
+	replacements map[string]string
 }
 
 // maskFrom masks a sorted slice of strings that are equal up to an offset. prefix is the replacement of
@@ -64,7 +64,7 @@ func (m *masking) maskFrom(list []string, prefix []byte, at int) {
 		return
 	}
 	if len(list) > 0 && len(list[0]) == at {
-		m.done[list[0]] = string(prefix)
+		m.replacements[list[0]] = string(prefix)
 		list = list[1:]
 	}
 	var branches []branch
@@ -93,7 +93,7 @@ func (m *masking) maskSingle(text string, prefix []byte, at int) {
 		masked = one[0].appendTo(masked)
 		at += one[0].size
 	}
-	m.done[text] = string(masked)
+	m.replacements[text] = string(masked)
 }
 
 // branch contains the strings that continue with the same unit.

@@ -17,7 +17,7 @@ import (
 // attack.
 const (
 	maxBytes            = 4 << 30
-	maxUnpackedSmall    = 64 << 20
+	alwaysAllowedBytes  = 64 << 20
 	maxCompressionRatio = 64
 )
 
@@ -89,7 +89,7 @@ func readGzip(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
 	}
-	most := min(maxBytes, max(maxUnpackedSmall, maxCompressionRatio*info.Size()))
+	most := min(maxBytes, max(alwaysAllowedBytes, maxCompressionRatio*info.Size()))
 	data, err := io.ReadAll(io.LimitReader(packed, most+1))
 	switch {
 	case err != nil:

@@ -26,7 +26,7 @@ func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits.Bytes = cmp.Or(limits.Bytes, maxRecordBytes(info.Size()))
+	limits.Bytes = cmp.Or(limits.Bytes, maxUnpackedBytes(info.Size()))
 	parts, err := read(f, limits.orDefault())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -38,9 +38,9 @@ func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	return catalog.NewSnapshot(parts), nil
 }
 
-// maxRecordBytes limits the uncompressed size of the records in proportion to the size of the file,
+// maxUnpackedBytes limits the uncompressed size of the records in proportion to the size of the file,
 // within the general limits: a small file that unpacks to gigabytes may be an attack.
-func maxRecordBytes(size int64) int64 {
+func maxUnpackedBytes(size int64) int64 {
 	const least, times = 256 << 20, 64
 	return min(Limits{}.orDefault().Bytes, max(least, times*size))
 }

@@ -59,14 +59,14 @@ type orderField struct {
 
 // stream is the cursor on one shard.
 type stream struct {
-	reader   *MergedReader
-	shard    *Shard
-	cursor   *mongo.Cursor
-	ahead    *documents.AheadReader // of the cursor
-	current  bson.Raw
-	sortKey  []byte // of current, by the index's fields
-	spare    []byte // the room for the next one
-	resumeAt bson.Raw
+	reader       *MergedReader
+	shard        *Shard
+	cursor       *mongo.Cursor
+	ahead        *documents.AheadReader // of the cursor
+	current      bson.Raw
+	sortKey      []byte // of current, by the index's fields
+	spareSortKey []byte // the room for the next one
+	resumeAt     bson.Raw
 	// skipAtResume is the number of documents with the key resumeAt that were read already: at most 1, as
 	// keys of the index are unique.
 	skipAtResume int
@@ -160,7 +160,7 @@ func (s *stream) step(ctx context.Context) error {
 			s.ended = true
 			return nil
 		}
-		place, err := s.reader.appendSortKey(s.spare[:0], doc)
+		place, err := s.reader.appendSortKey(s.spareSortKey[:0], doc)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (s *stream) step(ctx context.Context) error {
 			continue
 		}
 		s.skipAtResume = 0
-		s.current, s.sortKey, s.spare = doc, place, s.sortKey
+		s.current, s.sortKey, s.spareSortKey = doc, place, s.sortKey
 		s.resumeAt = s.current
 		return nil
 	}
@@ -270,7 +270,7 @@ func orderFields(index bson.Raw) (fields []orderField) {
 
 // appendSortKey appends the sort key of a document as comparable bytes: those of descending fields are inverted.
 func (m *MergedReader) appendSortKey(dst []byte, doc bson.Raw) ([]byte, error) {
-	given, err := m.givenSortKey(doc)
+	given, err := m.serverSortKey(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -290,9 +290,9 @@ func (m *MergedReader) appendSortKey(dst []byte, doc bson.Raw) ([]byte, error) {
 	return dst, nil
 }
 
-// givenSortKey returns the sort key that a server has given for a document, a value for each field; nil where
+// serverSortKey returns the sort key that a server has given for a document, a value for each field; nil where
 // values compare by bytes.
-func (m *MergedReader) givenSortKey(doc bson.Raw) ([]bson.RawValue, error) {
+func (m *MergedReader) serverSortKey(doc bson.Raw) ([]bson.RawValue, error) {
 	if m.Collation == nil {
 		return nil, nil
 	}

@@ -269,9 +269,9 @@ func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.
 	return list
 }
 
-// ReadBusyNamespaces returns the databases and collections that DDL operations coordinated by the shard are
+// ReadDDLNamespaces returns the databases and collections that DDL operations coordinated by the shard are
 // working on, and which are therefore not in a stable state.
-func (s *Shard) ReadBusyNamespaces(ctx context.Context) (names []string, err error) {
+func (s *Shard) ReadDDLNamespaces(ctx context.Context) (names []string, err error) {
 	docs, err := s.runCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "system.sharding_ddl_coordinators"}})
 	for _, doc := range docs {
 		if ns, ok := doc.Lookup("_id", "namespace").StringValueOK(); ok {

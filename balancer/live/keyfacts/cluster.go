@@ -20,7 +20,7 @@ func collectionZones(ns string, s *catalog.Snapshot) (fields []string, ranges []
 		z.Name, _ = doc.Lookup("tag").StringValueOK()
 		z.Min, _ = doc.Lookup("min").DocumentOK()
 		z.Max, _ = doc.Lookup("max").DocumentOK()
-		for _, shard := range s.StayingShards() {
+		for _, shard := range s.NonDrainingShards() {
 			if shard.HasZone(z.Name) {
 				z.Shards++
 			}

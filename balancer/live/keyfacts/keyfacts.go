@@ -40,8 +40,8 @@ type Options struct {
 	NoAnalyzeReason string
 	// MeasureSpeed also measures the speed of migrations.
 	MeasureSpeed bool
-	// Tell is called with a description of each read; may be nil.
-	Tell func(string)
+	// OnRead is called with a description of each read; may be nil.
+	OnRead func(string)
 
 	allowMissing bool // the collection need not exist
 }
@@ -50,8 +50,8 @@ func (o Options) withDefaults() Options {
 	o.SampleDocs = cmp.Or(o.SampleDocs, 10_000)
 	o.SampleBytes = cmp.Or(o.SampleBytes, 64<<20)
 	o.MaxTime = cmp.Or(o.MaxTime, 30*time.Second)
-	if o.Tell == nil {
-		o.Tell = func(string) {}
+	if o.OnRead == nil {
+		o.OnRead = func(string) {}
 	}
 	return o
 }
@@ -146,7 +146,7 @@ func newReading(ctx context.Context, client *mongo.Client, ns string, o Options)
 	if err != nil {
 		return r, err
 	}
-	r.facts.Shards = len(s.StayingShards())
+	r.facts.Shards = len(s.NonDrainingShards())
 	r.facts.Release, r.facts.ChunkBytes = s.Release(), s.Settings().MaxChunkSizeBytes
 	if c := s.Collection(ns); c != nil && !c.Unsplittable {
 		if r.facts.Current, err = keyadvice.ParseShardKey(c.Pattern.Doc()); err != nil {
@@ -171,7 +171,7 @@ func (r *reading) readAll(ctx context.Context) error {
 		if r.missing {
 			return nil
 		}
-		r.Tell("reading " + part.what)
+		r.OnRead("reading " + part.what)
 		if err := part.read(ctx); err != nil {
 			return fmt.Errorf("reading %s of %s: %w", part.what, r.facts.Namespace, err)
 		}

@@ -44,7 +44,7 @@ func (r *reading) readQueries(ctx context.Context) error {
 		}
 	}
 	if len(list) > 0 {
-		r.facts.Queries, r.facts.QueriesFrom = keyadvice.Merge(list), keyadvice.QueriesSampled
+		r.facts.Queries, r.facts.QueriesFrom = keyadvice.MergeQueries(list), keyadvice.QueriesSampled
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (r *reading) analyzeBestKeys(ctx context.Context) error {
 		}
 	}
 	for _, k := range keys[:min(len(keys), maxAnalyzedKeys)] {
-		r.Tell("measuring " + k.String())
+		r.OnRead("measuring " + k.String())
 		m, err := r.analyzeKey(ctx, k)
 		if mongoerr.Is(live.ServerError(err), mongoerr.BadValue) || mongoerr.Is(live.ServerError(err),
 			mongoerr.IllegalOperation) {
@@ -141,7 +141,8 @@ func parseDistribution(reply bson.Raw) (d keyadvice.Distribution) {
 		single, some, every := share("percentageOfSingleShard"+kind), share("percentageOfMultiShard"+kind),
 			share("percentageOfScatterGather"+kind)
 		d.Queries += n
-		d.Single, d.Several, d.Every = d.Single+single, d.Several+some, d.Every+every
+		d.SingleShardShare, d.MultiShardShare, d.ScatterGatherShare = d.SingleShardShare+single, d.MultiShardShare+some,
+			d.ScatterGatherShare+every
 		if kind == "Writes" && n > 0 {
 			d.KeyUpdateShare = share("percentageOfShardKeyUpdates") / float64(n)
 		}
@@ -160,7 +161,8 @@ func parseDistribution(reply bson.Raw) (d keyadvice.Distribution) {
 	}
 	if d.Queries > 0 {
 		n := float64(d.Queries)
-		d.Single, d.Several, d.Every = d.Single/n, d.Several/n, d.Every/n
+		d.SingleShardShare, d.MultiShardShare, d.ScatterGatherShare = d.SingleShardShare/n, d.MultiShardShare/n,
+			d.ScatterGatherShare/n
 	}
 	if several > 0 {
 		d.RangesPercent = max(0, ranges/several)

@@ -34,8 +34,8 @@ type Options struct {
 	// Logged contains operations from logs, by collection. They replace sampled queries.
 	Logged map[string][]heat.LoggedOperation
 	Clock  pace.Clock
-	// Tell is called with a description of each phase; may be nil.
-	Tell func(string)
+	// OnPhase is called with a description of each phase; may be nil.
+	OnPhase func(string)
 }
 
 // CollectionLoad is the load of one collection.
@@ -69,18 +69,18 @@ const (
 )
 
 // These are the time limits of reads, since a command to all shards waits for a shard that is down.
-// After the first timeout, shortTimeout applies to all other reads.
+// After the first timeout, laterReadTimeout applies to all other reads.
 const (
-	samplesTimeout   = 15 * time.Second
-	readTimeout      = 5 * time.Second
-	shortTimeout     = time.Second
-	switchOffTimeout = 30 * time.Second // to stop sampling
+	samplesTimeout      = 15 * time.Second
+	readTimeout         = 5 * time.Second
+	laterReadTimeout    = time.Second
+	stopSamplingTimeout = 30 * time.Second // to stop sampling
 )
 
 // withLimit returns a context with a time limit for a read; done records its outcome.
 func (r *loadReader) withLimit(ctx context.Context, most time.Duration) (limited context.Context, done func(error)) {
 	if r.timedOut {
-		most = min(most, shortTimeout)
+		most = min(most, laterReadTimeout)
 	}
 	limited, cancel := context.WithTimeout(ctx, most) // the driver sends the deadline as maxTimeMS
 	return limited, func(err error) {
@@ -128,8 +128,8 @@ func Read(ctx context.Context, r live.CommandRunner, snapshot *catalog.Snapshot,
 	list []CollectionLoad, err error) {
 	o.Duration, o.MaxSampleAge = cmp.Or(o.Duration, time.Minute), cmp.Or(o.MaxSampleAge, time.Hour)
 	o.MaxSamples, o.MaxDocuments = cmp.Or(o.MaxSamples, 50_000), cmp.Or(o.MaxDocuments, 1000)
-	if o.Tell == nil {
-		o.Tell = func(string) {}
+	if o.OnPhase == nil {
+		o.OnPhase = func(string) {}
 	}
 	rd := &loadReader{Options: o, runner: r, snapshot: snapshot}
 	for _, ns := range namespaces {
@@ -170,8 +170,8 @@ func (c *collection) noteUnread(ctx context.Context, what string, err error) err
 	return nil
 }
 
-// samplingEndTimeout is the maximum time for stopping the sampling after the user has ended a run.
-const samplingEndTimeout = 2 * time.Second
+// interruptedStopTimeout is the maximum time for stopping the sampling after the user has ended a run.
+const interruptedStopTimeout = 2 * time.Second
 
 // ReadSampledCollections returns the collections whose queries are sampled; none if they can't be read.
 func ReadSampledCollections(ctx context.Context, r live.CommandRunner) (names []string) {
@@ -195,15 +195,15 @@ func ReadSampledCollections(ctx context.Context, r live.CommandRunner) (names []
 func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) {
 	var asked []*collection
 	end = func() {
-		ending, cancel := live.OutlivingContext(ctx, ctx, samplingEndTimeout)
+		ending, cancel := live.OutlivingContext(ctx, ctx, interruptedStopTimeout)
 		defer cancel()
 		for _, c := range asked {
-			limited, cancel := context.WithTimeout(ending, switchOffTimeout)
+			limited, cancel := context.WithTimeout(ending, stopSamplingTimeout)
 			_, err := r.runner.RunCommand(limited, "admin",
 				bson.D{{Key: "configureQueryAnalyzer", Value: c.ns}, {Key: "mode", Value: "off"}})
 			cancel()
 			if err != nil {
-				r.Tell(fmt.Sprintf("queries of %s are still sampled: %v", c.ns, err))
+				r.OnPhase(fmt.Sprintf("queries of %s are still sampled: %v", c.ns, err))
 			}
 		}
 	}
@@ -258,7 +258,7 @@ func (r *loadReader) readCountersAndWait(ctx context.Context) (err error) {
 	case asked:
 		wait += samplerRefreshDelay + sampleWriteDelay
 	}
-	r.Tell("counting for " + humanize.Duration(wait))
+	r.OnPhase("counting for " + humanize.Duration(wait))
 	return r.Clock.Sleep(ctx, wait)
 }
 
@@ -272,7 +272,7 @@ func (r *loadReader) readSamples(ctx context.Context, c *collection) error {
 		return nil
 	}
 	c.from = r.Clock.Now().Add(-r.MaxSampleAge)
-	r.Tell("reading the sampled queries of " + c.ns)
+	r.OnPhase("reading the sampled queries of " + c.ns)
 	docs, err := r.runCursorCommand(ctx, samplesTimeout, "admin",
 		bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "pipeline",
 			Value: bson.A{

@@ -119,7 +119,7 @@ func (w *world) read(o load.Options) load.CollectionLoad {
 func TestReadsWhatAWorkloadDoes(t *testing.T) {
 	for _, key := range []string{"ranged", "hashed"} {
 		w := newWorld(t, key, workload.Spec{Rate: 1000, KeyDistribution: "hot 10% 80%",
-			Mix: workload.Mix{Reads: 50, Updates: 30, Deletes: 10, Inserts: 10}, Scatter: 0.2}, 50)
+			Mix: workload.Mix{Reads: 50, Updates: 30, Deletes: 10, Inserts: 10}, ScatterShare: 0.2}, 50)
 		w.advance(10 * time.Minute)
 		got := w.read(load.Options{Duration: 2 * time.Minute})
 		m := got.Map

@@ -140,12 +140,12 @@ func duplicateError(at, name string) error {
 	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
 }
 
-// fewKeys is the number of keys up to which keys are compared pairwise. More keys go into a set.
-const fewKeys = 16
+// maxPairwiseKeys is the number of keys up to which keys are compared pairwise. More keys go into a set.
+const maxPairwiseKeys = 16
 
 // duplicateKey returns a key that occurs twice.
 func duplicateKey(doc []byte) (name string, twice bool) {
-	var buf [fewKeys][]byte
+	var buf [maxPairwiseKeys][]byte
 	few := buf[:0]
 	var seen map[string]bool
 	for w := keyorder.NewWalk(doc); w.Next(); {
@@ -159,8 +159,8 @@ func duplicateKey(doc []byte) (name string, twice bool) {
 		case slices.ContainsFunc(few, func(other []byte) bool { return bytes.Equal(other, w.Name) }):
 			return string(w.Name), true
 		}
-		if few = append(few, w.Name); len(few) == fewKeys {
-			seen = make(map[string]bool, 2*fewKeys)
+		if few = append(few, w.Name); len(few) == maxPairwiseKeys {
+			seen = make(map[string]bool, 2*maxPairwiseKeys)
 			for _, name := range few {
 				seen[string(name)] = true
 			}

@@ -27,9 +27,9 @@ type Clock struct {
 	kick   chan struct{}
 	pacing pacedTime
 	closed bool
-	// stateGeneration counts how often the whole cluster state was replaced. A wait for part of the
+	// replacements counts how often the whole cluster state was replaced. A wait for part of the
 	// previous state is interrupted.
-	stateGeneration atomic.Int64
+	replacements atomic.Int64
 
 	// OnUnlock is called with the duration for which the lock was held; it may be nil. lockedAt is the
 	// time at which the lock was taken.
@@ -237,11 +237,11 @@ func (c *Clock) ResetTo(t time.Time) {
 // the events and interrupts all waits.
 func (c *Clock) ReplaceWith(by *Clock) {
 	c.queue = balancer.NewQueue(by.queue.Now())
-	c.stateGeneration.Add(1)
+	c.replacements.Add(1)
 }
 
-// StateGeneration returns how often the whole state was replaced. It needs no lock.
-func (c *Clock) StateGeneration() int64 { return c.stateGeneration.Load() }
+// Replacements returns how often the whole state was replaced. It needs no lock.
+func (c *Clock) Replacements() int64 { return c.replacements.Load() }
 
 // WithoutLock releases the lock while work runs and takes it again afterwards. work must not touch the
 // cluster.

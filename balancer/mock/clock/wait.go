@@ -53,9 +53,9 @@ func (c *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		c.mu.Unlock()
 	})
 	defer stop()
-	replaced := c.stateGeneration.Load()
+	replaced := c.replacements.Load()
 	for !done() {
-		if c.stateGeneration.Load() != replaced {
+		if c.replacements.Load() != replaced {
 			return ErrReplaced()
 		}
 		if err := ctx.Err(); err != nil {

@@ -22,7 +22,7 @@ func (c *Command) ParsesValueAsCollection() bool {
 	return slices.Contains(valueParsedAsCollection, c.Name)
 }
 
-// HasOldCollectionField reports whether the command reads the name of its collection by hand.
-func (c *Command) HasOldCollectionField() bool {
+// HasHandParsedCollection reports whether the command reads the name of its collection by hand.
+func (c *Command) HasHandParsedCollection() bool {
 	return len(c.Fields) > 0 && c.Fields[0].Kind() == args.OldCollection
 }

@@ -28,9 +28,9 @@ const (
 	noSearch = "Using Atlas Search Database Commands and the $listSearchIndexes aggregation stage requires additional " +
 		"configuration. Please connect to Atlas or an AtlasCLI local deployment to enable. For more information on " +
 		"how to connect, see https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."
-	noEncryption = "there is no Queryable Encryption"
-	noSettings   = "there are no query settings: use hint"
-	amongServers = "servers use it among themselves"
+	noEncryption    = "there is no Queryable Encryption"
+	noSettings      = "there are no query settings: use hint"
+	internalCommand = "servers use it among themselves"
 )
 
 // refusedCommands returns the mongos commands that the mock does not implement, each with the reason. A
@@ -132,11 +132,11 @@ func refusedCommands() []Command {
 			required(args.Any, "shutdown"), optional(args.Bool, "force"), optional(args.SafeInt, "timeoutSecs")),
 		with(mongoerr.MechanismUnavailable, refuse("authenticate", always, everywhere, Reads,
 			"there is no X.509 authentication: use SCRAM-SHA-256")),
-		refuse("_clusterQueryWithoutShardKey", always, onAdmin, Writes, amongServers),
-		refuse("_clusterWriteWithoutShardKey", always, onAdmin, Writes, amongServers),
-		refuse("_dropConnectionsToMongot", catalog.Release80, onAdmin, Writes, amongServers),
-		refuse("_killOperations", always, onAdmin, Interrupts, amongServers),
-		refuse("_mergeAuthzCollections", always, onAdmin, Writes, amongServers),
-		refuse("_mongotConnPoolStats", catalog.Release80, onAdmin, Reads, amongServers),
+		refuse("_clusterQueryWithoutShardKey", always, onAdmin, Writes, internalCommand),
+		refuse("_clusterWriteWithoutShardKey", always, onAdmin, Writes, internalCommand),
+		refuse("_dropConnectionsToMongot", catalog.Release80, onAdmin, Writes, internalCommand),
+		refuse("_killOperations", always, onAdmin, Interrupts, internalCommand),
+		refuse("_mergeAuthzCollections", always, onAdmin, Writes, internalCommand),
+		refuse("_mongotConnPoolStats", catalog.Release80, onAdmin, Reads, internalCommand),
 	}
 }

@@ -82,16 +82,16 @@ func writeSnapshot(to io.Writer, header SnapshotHeader, entries []Entry) error {
 	return errors.Join(out.Flush(), packed.Close())
 }
 
-// Memory is a state in memory: buckets, each sorted by key.
-type Memory map[string][]Entry
+// MemorySource is a state in memory: buckets, each sorted by key.
+type MemorySource map[string][]Entry
 
-var _ Source = Memory{}
+var _ Source = MemorySource{}
 
 // Buckets iterates over the names of the buckets.
-func (m Memory) Buckets() iter.Seq[string] { return maps.Keys(m) }
+func (m MemorySource) Buckets() iter.Seq[string] { return maps.Keys(m) }
 
 // Each iterates over a bucket.
-func (m Memory) Each(bucket string) iter.Seq2[[]byte, []byte] {
+func (m MemorySource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		for _, e := range m[bucket] {
 			if !yield(e.Key, e.Value) {
@@ -102,14 +102,14 @@ func (m Memory) Each(bucket string) iter.Seq2[[]byte, []byte] {
 }
 
 // Sort sorts the entries of every bucket by key.
-func (m Memory) Sort() {
+func (m MemorySource) Sort() {
 	for _, entries := range m {
 		slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
 	}
 }
 
 // ReadSnapshot reads a file written by WriteSnapshot.
-func ReadSnapshot(path string) (Memory, error) {
+func ReadSnapshot(path string) (MemorySource, error) {
 	file, err := safefile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
@@ -135,7 +135,7 @@ const (
 )
 
 // decodeSnapshot reads entries that take at most maxBytes of memory.
-func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
+func decodeSnapshot(from io.Reader, maxBytes int64) (MemorySource, error) {
 	packed, err := gzip.NewReader(from)
 	if err != nil {
 		return nil, fmt.Errorf("it is not a snapshot of a mock cluster: %w", err)
@@ -148,7 +148,7 @@ func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 	if err := checkFormat("it", int(header.Format), SnapshotFormatVersion); err != nil {
 		return nil, err
 	}
-	m := Memory{}
+	m := MemorySource{}
 	for n := int64(1); ; n++ {
 		raw, err := readDocument(in)
 		if err != nil {

@@ -49,7 +49,7 @@ func readMaxTime(c *call.Call, now time.Time) error {
 // isUnknownCursor reports whether a getMore names a cursor that does not exist.
 func isUnknownCursor(c *call.Call) bool {
 	id, isLong := c.Body.Lookup("getMore").Int64OK()
-	return c.Invoked == "getMore" && isLong && c.Node.Cursors.Open[id] == nil
+	return c.InvokedAs == "getMore" && isLong && c.Node.Cursors.Open[id] == nil
 }
 
 // applyDefaultMaxTime sets the cluster's default time limit for a read without maxTimeMS. A pipeline

@@ -49,7 +49,7 @@ func refusingHandler(cmd commands.Command) call.Handler {
 				return nil, err
 			}
 		}
-		return nil, cmd.Refused.Err(c.Invoked)
+		return nil, cmd.Refused.Err(c.InvokedAs)
 	}
 }
 

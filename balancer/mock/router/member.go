@@ -73,5 +73,5 @@ func memberHandlers() map[string]call.Handler {
 func refuseDirectWrite(c *call.Call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.Unauthorized,
 		"%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please "+
-			"connect to the cluster via a router (mongos).", c.Invoked)
+			"connect to the cluster via a router (mongos).", c.InvokedAs)
 }

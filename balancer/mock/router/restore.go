@@ -19,12 +19,12 @@ func (r *Router) restore() {
 			r.Cluster.Storage().StoreRetryableWrite(w.Session, nil)
 		}
 	}
-	r.Cluster.OnReplaced(r.adoptState)
+	r.Cluster.OnReplaced(r.onStateReplaced)
 }
 
-// adoptState loads the users of a new cluster state and removes all others but the configured users, as
+// onStateReplaced loads the users of a new cluster state and removes all others but the configured users, as
 // if the router had started with that state. The caller holds the lock.
-func (r *Router) adoptState() {
+func (r *Router) onStateReplaced() {
 	users := r.ConfiguredUsers.Clone()
 	r.restoreUsers(users)
 	r.Users.ReplaceWith(users)

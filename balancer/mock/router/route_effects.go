@@ -56,7 +56,7 @@ func applyEffectsBefore(cmd *call.Command, c *call.Call) {
 	}
 	ns, config := c.TargetNamespace(cmd), c.Cluster.ConfigDB()
 	if effect.writesDocuments {
-		c.Node.Routes.CheckFormerPrimary(ns, config)
+		c.Node.Routes.CountStaleFormerPrimary(ns, config)
 	}
 	if effect.looksForBuckets {
 		c.Node.Routes.LookForBuckets(ns, config)

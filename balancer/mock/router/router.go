@@ -128,7 +128,7 @@ func (r *Router) Leave(client *wire.ClientConn) {
 func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	cmd := r.Command(req.Command)
 	c := r.Begin(ctx, req)
-	r.LogoutDropped(c.Peer)
+	r.LogoutDropped(c.Conn)
 	if r.isCrashedMember() {
 		c.DropConnection()
 		return r.reply(nil, call.ErrConnectionClosed())
@@ -165,7 +165,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		return r.reply(nil, err)
 	}
 	defer release()
-	fields, written, err := r.perform(cmd, c)
+	fields, written, err := r.checkAndRun(cmd, c)
 	reply, late := r.delayReply(c, r.reply(fields, err))
 	if err := written(ctx); err != nil {
 		return r.reply(nil, err)
@@ -174,10 +174,10 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	return fault.AddWriteConcernError(reply)
 }
 
-// perform runs a command with the cluster's lock held, except for computations. The reply may be sent
+// checkAndRun runs a command with the cluster's lock held, except for computations. The reply may be sent
 // after written returns, when the changes of the command are on disk. On real time the time of arrival
 // is known without the lock, so perform checks the command before it takes the lock.
-func (r *Router) perform(cmd *call.Command, c *call.Call) (
+func (r *Router) checkAndRun(cmd *call.Command, c *call.Call) (
 	fields bson.D, written func(context.Context) error, err error) {
 	if !c.Now.IsZero() {
 		if err = r.check(cmd, c); err == nil {
@@ -200,8 +200,8 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 
 // run runs a checked command.
 func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if c.StateGeneration != r.Cluster.ClockUnderLock().StateGeneration() {
-		c.StateGeneration = r.Cluster.ClockUnderLock().StateGeneration() // the state was replaced, with other users
+	if c.StateGeneration != r.Cluster.ClockUnderLock().Replacements() {
+		c.StateGeneration = r.Cluster.ClockUnderLock().Replacements() // the state was replaced, with other users
 		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
@@ -238,9 +238,9 @@ func (r *Router) runWithoutLock(cmd *call.Command, c *call.Call) (bson.D, error)
 // check rejects a request in the server's order (rules/03-commands §0.4).
 func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
-		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
+		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.InvokedAs)
 	}
-	c.Cmd, c.StateGeneration = cmd, r.Cluster.ClockUnderLock().StateGeneration()
+	c.Cmd, c.StateGeneration = cmd, r.Cluster.ClockUnderLock().Replacements()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 		return rewriteEmptyNameError(cmd, c, err)
 	}
 	c.Args = first
-	if name := args.Text(c.Body.Lookup(c.Invoked)); strings.HasPrefix(name, ".") && cmd.ParsesValueAsCollection() {
+	if name := args.Text(c.Body.Lookup(c.InvokedAs)); strings.HasPrefix(name, ".") && cmd.ParsesValueAsCollection() {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", c.DB, name)
 	}
 	if err := readMaxTime(c, c.Now); err != nil {
@@ -303,9 +303,9 @@ func parseRest(c *call.Call, cmd *call.Command) (err error) {
 // rewriteEmptyNameError rewrites the error about an empty collection name: servers name only the database in it. For
 // count, any value that is not a string is an empty name.
 func rewriteEmptyNameError(cmd *call.Command, c *call.Call, err error) error {
-	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	name, isText := c.Body.Lookup(c.InvokedAs).StringValueOK()
 	noName := isText && name == "" || !isText && cmd.Name == "count"
-	if noName && mongoerr.Is(err, mongoerr.InvalidNamespace) && cmd.HasOldCollectionField() {
+	if noName && mongoerr.Is(err, mongoerr.InvalidNamespace) && cmd.HasHandParsedCollection() {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", c.DB)
 	}
 	return err

@@ -93,7 +93,7 @@ func sampleQuery(cmd *call.Command, c *call.Call) {
 	if len(all) == 0 {
 		return
 	}
-	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	name, isText := c.Body.Lookup(c.InvokedAs).StringValueOK()
 	a := all.Active(c.DB + "." + name)
 	if !isText || a == nil {
 		return
@@ -176,8 +176,8 @@ func contactNodes(cmd *call.Command, c *call.Call) error {
 
 // countTargets counts a request by the number of shards that it contacted. The cluster's lock is held.
 func countTargets(cmd *call.Command, c *call.Call) {
-	by := c.Node.Counters.Targeted[cmd.Name]
-	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	by := c.Node.Counters.ByTarget[cmd.Name]
+	name, isText := c.Body.Lookup(c.InvokedAs).StringValueOK()
 	if by == nil || !isText {
 		return
 	}

@@ -15,7 +15,7 @@ func (r *Router) useSession(cmd *call.Command, c *call.Call) error {
 	}
 	if c.LSID != nil {
 		var err error
-		if c.Session, err = r.Sessions.Use(*c.LSID, c.Peer.UserName()); err != nil {
+		if c.Session, err = r.Sessions.Use(*c.LSID, c.Conn.UserName()); err != nil {
 			return err
 		}
 	}

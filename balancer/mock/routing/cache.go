@@ -112,9 +112,9 @@ func (c *Cache) LookForBuckets(ns string, now Catalog) {
 	}
 }
 
-// CheckFormerPrimary counts a stale error of the database's former primary for a write to an
+// CountStaleFormerPrimary counts a stale error of the database's former primary for a write to an
 // untracked collection.
-func (c *Cache) CheckFormerPrimary(ns string, now Catalog) {
+func (c *Cache) CountStaleFormerPrimary(ns string, now Catalog) {
 	db := catalog.DatabaseOf(ns)
 	known, ok := c.databases[db]
 	if ok && known.writes != now.DatabaseEntryWrites() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
@@ -169,22 +169,22 @@ func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
 	return catalog.ShardID(primary), true
 }
 
-// Refusal checks a request against the shards that it targets. It returns the first shard that rejects the
+// FirstStaleShard checks a request against the shards that it targets. It returns the first shard that rejects the
 // request because of a stale routing table, and whether there is one. The caller then calls RefreshStale.
 //
 // A shard compares the collection's incarnation and the major version of its newest chunk. So splits and
 // merges alone make no request stale.
-func (c *Cache) Refusal(ns string, now Catalog, to Targets) (by catalog.ShardID, refused bool) {
+func (c *Cache) FirstStaleShard(ns string, now Catalog, to Targets) (by catalog.ShardID, refused bool) {
 	if known := c.Table(ns, now); known != nil {
-		return refusal(known, now.Table(ns), to)
+		return firstStaleShard(known, now.Table(ns), to)
 	}
-	return c.unshardedRefusal(ns, now)
+	return c.unshardedStaleShard(ns, now)
 }
 
-// unshardedRefusal checks a request to the primary of its database, which rejects it if the collection is
+// unshardedStaleShard checks a request to the primary of its database, which rejects it if the collection is
 // now tracked. If the shard is no longer the primary, the cache refreshes the database entry. That is
 // another stale error (StaleDbVersion), which no counter includes.
-func (c *Cache) unshardedRefusal(ns string, now Catalog) (by catalog.ShardID, refused bool) {
+func (c *Cache) unshardedStaleShard(ns string, now Catalog) (by catalog.ShardID, refused bool) {
 	db := catalog.DatabaseOf(ns)
 	if known, ok := c.databases[db]; ok && known.writes != now.DatabaseEntryWrites() {
 		delete(c.databases, db)
@@ -196,8 +196,8 @@ func (c *Cache) unshardedRefusal(ns string, now Catalog) (by catalog.ShardID, re
 	return primary, ok && now.Table(ns) != nil
 }
 
-// refusal returns the first shard that rejects a request routed by the table known.
-func refusal(known, now *catalog.RoutingTable, to Targets) (by catalog.ShardID, refused bool) {
+// firstStaleShard returns the first shard that rejects a request routed by the table known.
+func firstStaleShard(known, now *catalog.RoutingTable, to Targets) (by catalog.ShardID, refused bool) {
 	for _, id := range to(known) {
 		if !ShardAccepts(known, now, id) {
 			return id, true

@@ -41,30 +41,30 @@ type clusterTimeMark struct {
 // Member is a lagging secondary.
 type Member struct {
 	lag time.Duration
-	// floor is a lower bound of the time up to which the secondary has replicated. There are no versions
+	// minReplicated is a lower bound of the time up to which the secondary has replicated. There are no versions
 	// from before the lag began, and the secondary does not go back when its lag increases.
-	floor            time.Time
+	minReplicated    time.Time
 	colls            map[string][]version // the oldest version is the secondary's state
 	clusterTimeMarks []clusterTimeMark
 }
 
 // New returns a secondary that has all of the primary's data now and lags behind it from now on.
 func New(lag time.Duration, now time.Time) *Member {
-	return &Member{lag: lag, floor: now, colls: map[string][]version{}}
+	return &Member{lag: lag, minReplicated: now, colls: map[string][]version{}}
 }
 
 // SetLag changes the lag.
 func (m *Member) SetLag(lag time.Duration, now time.Time) {
-	m.floor = m.replicatedUntil(now)
+	m.minReplicated = m.replicatedUntil(now)
 	m.lag = lag
 }
 
 // replicatedUntil returns the time up to which the secondary has replicated.
 func (m *Member) replicatedUntil(now time.Time) time.Time {
-	if t := now.Add(-m.lag); t.After(m.floor) {
+	if t := now.Add(-m.lag); t.After(m.minReplicated) {
 		return t
 	}
-	return m.floor
+	return m.minReplicated
 }
 
 // CurrentLag returns by how much the secondary lags now: less than lag until that time has passed.
@@ -79,12 +79,12 @@ const stepsPerLag = 1000
 func (m *Member) stepStart(now time.Time) time.Time {
 	t := now.Truncate(min(max(m.lag/stepsPerLag, time.Millisecond), max(m.lag, 1)))
 	switch {
-	case t.After(m.floor):
+	case t.After(m.minReplicated):
 		return t
-	case now.After(m.floor):
-		return m.floor.Add(1)
+	case now.After(m.minReplicated):
+		return m.minReplicated.Add(1)
 	}
-	return m.floor
+	return m.minReplicated
 }
 
 // Record records the states of the primary that have changed. names are its collections and their

@@ -187,19 +187,19 @@ func (c *Collection) FindByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 	return RecordID(record), doc, ok
 }
 
-// maxPointDocs is the maximum number of documents that FindPoint returns.
-const maxPointDocs = 16
+// maxEqualityDocs is the maximum number of documents that FindByEquality returns.
+const maxEqualityDocs = 16
 
-// FindPoint appends the documents that match a filter which requires one value of one field. It uses the
+// FindByEquality appends the documents that match a filter which requires one value of one field. It uses the
 // only index on that field and returns the documents in the order of a Plan. ok is false if the filter
-// or the indexes have another form, or if more than maxPointDocs documents match. The caller then needs
+// or the indexes have another form, or if more than maxEqualityDocs documents match. The caller then needs
 // a Plan.
-func (c *Collection) FindPoint(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
+func (c *Collection) FindByEquality(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, ok bool) {
 	field, v, ok := f.PointEquality()
 	if !ok {
 		return into, false
 	}
-	ix := c.pointIndex(field)
+	ix := c.equalityIndex(field)
 	if ix == nil {
 		return into, false
 	}
@@ -210,7 +210,7 @@ func (c *Collection) FindPoint(f *filter.Filter, into []bson.Raw) (docs []bson.R
 		if !bytes.Equal(has, key) {
 			break
 		}
-		if looked++; looked > maxPointDocs {
+		if looked++; looked > maxEqualityDocs {
 			return into, false
 		}
 		if doc, _ := c.records.Get(id); f.Match(doc) {
@@ -220,10 +220,10 @@ func (c *Collection) FindPoint(f *filter.Filter, into []bson.Raw) (docs []bson.R
 	return into, true
 }
 
-// pointIndex returns the single-field index on a field. It returns nil if there is none, if another
+// equalityIndex returns the single-field index on a field. It returns nil if there is none, if another
 // index begins with the field, if the index is descending, or if it does not have exactly one entry for
 // each document.
-func (c *Collection) pointIndex(field string) (found *Index) {
+func (c *Collection) equalityIndex(field string) (found *Index) {
 	for _, ix := range c.indexes {
 		switch {
 		case ix.fields[0].name != field:

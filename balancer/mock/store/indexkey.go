@@ -50,21 +50,21 @@ func (ix *Index) readKeys(into *indexKeys, doc bson.Raw) (err error) {
 	if ix.special || ix.partialFilter != nil && !ix.partialFilter.Match(doc) {
 		return nil
 	}
-	key, found, plain := ix.plainKey(into.buf[:0], doc)
+	key, found, plain := ix.keyWithoutArrays(into.buf[:0], doc)
 	if plain {
 		if into.buf = key; found || !ix.spec.Sparse {
 			into.keys = append(into.keys, key)
 		}
 		return nil
 	}
-	x, err := ix.extractKeys(doc, nil)
+	x, err := ix.keysWithArrays(doc, nil)
 	into.keys, into.arrayPaths = x.out.keys, x.out.arrayPaths
 	return err
 }
 
-// plainKey appends the only key of a document without arrays in indexed fields. found reports whether
+// keyWithoutArrays appends the only key of a document without arrays in indexed fields. found reports whether
 // the document has any of the fields. plain is false if the document may have arrays.
-func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bool) {
+func (ix *Index) keyWithoutArrays(dst []byte, doc bson.Raw) (key []byte, found, plain bool) {
 	for _, f := range ix.fields {
 		v := value.Object(doc)
 		for _, name := range f.path {
@@ -86,9 +86,9 @@ func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bo
 	return dst, found, true
 }
 
-// extractKeys computes the entries of a document with arrays. If shownKey is one of them, its values are
+// keysWithArrays computes the entries of a document with arrays. If shownKey is one of them, its values are
 // kept.
-func (ix *Index) extractKeys(doc bson.Raw, shownKey []byte) (keyExtraction, error) {
+func (ix *Index) keysWithArrays(doc bson.Raw, shownKey []byte) (keyExtraction, error) {
 	x := keyExtraction{ix: ix, duplicateKey: shownKey}
 	at := make([]paths.Position, len(ix.fields))
 	for i, f := range ix.fields {
@@ -193,7 +193,7 @@ func (k *keyExtraction) emit(at []paths.Position) {
 // duplicateKeyError returns the error of a unique index (11000) for a key of the document that another
 // document has.
 func (ix *Index) duplicateKeyError(ns string, doc bson.Raw, taken []byte) error {
-	x, err := ix.extractKeys(doc, taken)
+	x, err := ix.keysWithArrays(doc, taken)
 	if err != nil {
 		return err
 	}

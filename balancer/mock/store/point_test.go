@@ -40,7 +40,7 @@ func TestPointIsPlan(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		got, ok := c.FindPoint(f, nil)
+		got, ok := c.FindByEquality(f, nil)
 		if !ok {
 			return
 		}

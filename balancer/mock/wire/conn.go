@@ -35,10 +35,10 @@ type conn struct {
 
 	// reading is held by the goroutine that reads the next message, handling by the goroutine that
 	// handles one. A goroutine takes handling before it releases reading, which keeps the order.
-	reading       baton
+	reading       chanLock
 	in            *bufio.Reader
 	scratch       [headerBytes]byte
-	handling      baton
+	handling      chanLock
 	replyBuffer   []byte
 	writeDeadline time.Time // the deadline for replies
 
@@ -53,13 +53,13 @@ type conn struct {
 	watch                      longCommandWatch
 }
 
-// baton is a lock. Unlike waiting for a sync.Mutex, waiting for a baton is durably blocking in a
+// chanLock is a lock. Unlike waiting for a sync.Mutex, waiting for a baton is durably blocking in a
 // testing/synctest bubble, so that servers can be tested there.
-type baton chan struct{}
+type chanLock chan struct{}
 
-func newBaton() baton   { return make(baton, 1) }
-func (b baton) lock()   { b <- struct{}{} }
-func (b baton) unlock() { <-b }
+func newBaton() chanLock   { return make(chanLock, 1) }
+func (b chanLock) lock()   { b <- struct{}{} }
+func (b chanLock) unlock() { <-b }
 
 func newConn(s *service, nc net.Conn) *conn {
 	c := &conn{
@@ -91,7 +91,7 @@ func (c *conn) serve() {
 		c.endWatch()
 	}
 	c.hangUp(errPeerGone)
-	l, ok := c.service.server.Handler.(Leaver)
+	l, ok := c.service.server.Handler.(DisconnectHandler)
 	if !ok {
 		return
 	}
@@ -148,7 +148,7 @@ func (c *conn) serveNext() (more bool) {
 func (c *conn) takeMessage() (message, error) {
 	c.reading.lock()
 	defer c.reading.unlock()
-	t := &turn{c: c}
+	t := &handlingLock{c: c}
 	defer t.end()
 	m, err := c.receiveOrHangUp(t)
 	if err == nil {
@@ -158,13 +158,13 @@ func (c *conn) takeMessage() (message, error) {
 	return m, err
 }
 
-// turn is the handling baton for a message that is being read.
-type turn struct {
+// handlingLock is the handling baton for a message that is being read.
+type handlingLock struct {
 	c          *conn
 	held, kept bool
 }
 
-func (t *turn) take() {
+func (t *handlingLock) take() {
 	if !t.held {
 		t.c.handling.lock()
 		t.held = true
@@ -173,7 +173,7 @@ func (t *turn) take() {
 
 // waitForTurn waits for the handling baton before a message takes much memory. The wait does not count
 // toward the transfer limit.
-func (t *turn) waitForTurn() {
+func (t *handlingLock) waitForTurn() {
 	if !t.held {
 		t.take()
 		t.c.startTransferLimit()
@@ -181,14 +181,14 @@ func (t *turn) waitForTurn() {
 }
 
 // end releases the baton unless a message is to be handled.
-func (t *turn) end() {
+func (t *handlingLock) end() {
 	if t.held && !t.kept {
 		t.c.handling.unlock()
 	}
 }
 
 // receiveOrHangUp reads and parses a message. It closes the connection on any failure.
-func (c *conn) receiveOrHangUp(t *turn) (message, error) {
+func (c *conn) receiveOrHangUp(t *handlingLock) (message, error) {
 	if err := context.Cause(c.ctx); err != nil {
 		return message{}, err
 	}
@@ -206,7 +206,7 @@ func (c *conn) receiveOrHangUp(t *turn) (message, error) {
 
 // receive reads a message. It waits indefinitely for the first byte, and for the rest up to the transfer
 // limit.
-func (c *conn) receive(t *turn) (message, error) {
+func (c *conn) receive(t *handlingLock) (message, error) {
 	if _, err := c.in.Peek(1); err != nil {
 		return message{}, err
 	}

@@ -257,7 +257,7 @@ func TestMessageLimit(t *testing.T) {
 func TestStrangersSendSmallMessages(t *testing.T) {
 	pipe := wire.NewPipe()
 	h := new(toy).on("login", func(_ context.Context, r wire.Request) bson.D {
-		r.Client.Trust()
+		r.Client.LiftSizeLimit()
 		return bson.D{{Key: "ok", Value: 1.0}}
 	})
 	serve(t, &wire.Server{Handler: h, Limits: wire.Limits{UntrustedBytes: 1000, MessageBytes: 10_000}}, pipe)

@@ -45,8 +45,8 @@ type ClientConn struct {
 // crashed. Only the handler of that command may call it.
 func (c *ClientConn) Drop() { c.dropped = true }
 
-// Trust lifts the limit on message size for untrusted clients.
-func (c *ClientConn) Trust() { c.trusted.Store(true) }
+// LiftSizeLimit lifts the limit on message size for untrusted clients.
+func (c *ClientConn) LiftSizeLimit() { c.trusted.Store(true) }
 
 // Handler executes commands.
 type Handler interface {
@@ -60,9 +60,9 @@ type Handler interface {
 	Handle(ctx context.Context, r Request) bson.Raw
 }
 
-// Leaver is implemented by handlers that keep state for each connection, such as an authentication in
+// DisconnectHandler is implemented by handlers that keep state for each connection, such as an authentication in
 // progress.
-type Leaver interface {
+type DisconnectHandler interface {
 	// Leave is called once for each connection, after its last command.
 	Leave(c *ClientConn)
 }

@@ -45,7 +45,7 @@ func (w *Workload) DrawInsert(at time.Time, lastChunkMin catalog.Key) Operation 
 }
 
 func (w *Workload) newOperation(command string, at time.Time, lastChunkMin catalog.Key) Operation {
-	if command == "find" && w.rand.Float64() < w.Scatter {
+	if command == "find" && w.rand.Float64() < w.ScatterShare {
 		return Operation{Command: command, FilterOrDocument: document.Empty, Scatter: true}
 	}
 	k := w.draw(at)
@@ -70,12 +70,12 @@ func (w *Workload) ExpectedRates(t *catalog.RoutingTable, at time.Time) (chunks 
 	chunks = make([]Counts, t.Len())
 	rate, mix, shift := w.RateAt(at), w.Mix, w.hotShift(at)
 	each := rate / mix.Sum()
-	scattered = mix.Reads * each * w.Scatter
+	scattered = mix.Reads * each * w.ScatterShare
 	total := w.cumulativeWeights[len(w.cumulativeWeights)-1]
 	for i, weight := range w.weights {
 		c := &chunks[t.IndexOf(w.keys[(i+shift)%len(w.keys)].key)]
 		part := weight / total * each
-		c.Reads += mix.Reads * (1 - w.Scatter) * part
+		c.Reads += mix.Reads * (1 - w.ScatterShare) * part
 		c.Updates += mix.Updates * part
 		c.Deletes += mix.Deletes * part
 		if !w.isGrowing() {

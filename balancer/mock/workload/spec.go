@@ -21,12 +21,12 @@ type Spec struct {
 	Mix Mix
 	// HotRangeDrift is "daily" if the hot range moves through all keys once a day.
 	HotRangeDrift string
-	// Wave is "daily" if the rate changes between 160 % of Rate at noon and 40 % at midnight (UTC).
-	Wave string
+	// RateCycle is "daily" if the rate changes between 160 % of Rate at noon and 40 % at midnight (UTC).
+	RateCycle string
 	// KeyCount is the number of keys; the default is 10,000.
 	KeyCount int
-	// Scatter is the share of reads without a key, which go to all shards.
-	Scatter float64
+	// ScatterShare is the share of reads without a key, which go to all shards.
+	ScatterShare float64
 	// DocumentBytes is the size of an inserted document; the default is 1 KiB.
 	DocumentBytes int64
 }
@@ -88,12 +88,12 @@ func (s Spec) Check() error {
 		return fmt.Errorf("mix: %v is not a valid mix of operations", m)
 	case s.HotRangeDrift != "" && s.HotRangeDrift != "daily":
 		return fmt.Errorf("moves: %q is not \"daily\"", s.HotRangeDrift)
-	case s.Wave != "" && s.Wave != "daily":
-		return fmt.Errorf("wave: %q is not \"daily\"", s.Wave)
+	case s.RateCycle != "" && s.RateCycle != "daily":
+		return fmt.Errorf("wave: %q is not \"daily\"", s.RateCycle)
 	case s.KeyCount < 0 || s.KeyCount > maxKeys:
 		return fmt.Errorf("count: %d is not a valid number of keys (at most %d)", s.KeyCount, maxKeys)
-	case !(s.Scatter >= 0) || s.Scatter > 1:
-		return fmt.Errorf("scatter: %v is not a share between 0 and 1", s.Scatter)
+	case !(s.ScatterShare >= 0) || s.ScatterShare > 1:
+		return fmt.Errorf("scatter: %v is not a share between 0 and 1", s.ScatterShare)
 	case s.DocumentBytes < 0 || s.DocumentBytes > 16<<20:
 		return fmt.Errorf("documentBytes: %d is not a valid document size", s.DocumentBytes)
 	}
@@ -102,7 +102,7 @@ func (s Spec) Check() error {
 
 // RateAt returns the number of operations per second at a time.
 func (s Spec) RateAt(at time.Time) float64 {
-	if s.Wave == "" {
+	if s.RateCycle == "" {
 		return s.Rate
 	}
 	return s.Rate * (1 - 0.6*math.Cos(2*math.Pi*dayPart(at)))

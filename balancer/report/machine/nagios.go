@@ -86,7 +86,7 @@ func WriteNagios(to io.Writer, reports []check.Report) error {
 	if len(reports) == 1 {
 		summary = "all is well"
 		if r := reports[0].Result; r != nil {
-			summary = fmt.Sprintf("collections: %d, all is well", len(r.ChosenBalances()))
+			summary = fmt.Sprintf("collections: %d, all is well", len(r.CoveredBalances()))
 		}
 	}
 	if NagiosState(reports) != NagiosOK {
@@ -111,7 +111,7 @@ func (s *nagiosSums) add(r *check.Result) {
 			s.unknown++
 		}
 	}
-	for _, b := range r.ChosenBalances() {
+	for _, b := range r.CoveredBalances() {
 		s.collections++
 		if b.Known && !b.Balanced {
 			s.unbalanced++

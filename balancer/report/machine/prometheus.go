@@ -188,7 +188,7 @@ func ruleFindings(r *check.Result, sample func(float64, ...string)) {
 }
 
 func compliant(r *check.Result, sample func(float64, ...string)) {
-	for _, b := range r.ChosenBalances() {
+	for _, b := range r.CoveredBalances() {
 		if b.Known {
 			sample(BoolValue(b.Balanced), "ns", b.Namespace)
 		}
@@ -196,7 +196,7 @@ func compliant(r *check.Result, sample func(float64, ...string)) {
 }
 
 func balancing(r *check.Result, sample func(float64, ...string)) {
-	for _, b := range r.ChosenBalances() {
+	for _, b := range r.CoveredBalances() {
 		sample(BoolValue(b.DisabledBy == diagnosis.NotDisabled), "ns", b.Namespace)
 	}
 }
@@ -205,7 +205,7 @@ func balancing(r *check.Result, sample func(float64, ...string)) {
 func perShard(
 	r *check.Result, sample func(float64, ...string), of func(*catalog.CollectionState, catalog.ShardID) float64,
 ) {
-	for _, b := range r.ChosenBalances() {
+	for _, b := range r.CoveredBalances() {
 		c := r.Collection(b.Namespace)
 		for _, id := range c.Owners() {
 			sample(of(c, id), "ns", b.Namespace, "shard", string(id))
@@ -226,7 +226,7 @@ func jumboChunks(r *check.Result, sample func(float64, ...string)) {
 // perShardSize emits a sample for the data of each collection on each shard.
 func perShardSize(size func(catalog.ShardData) int64) func(check.Report, func(float64, ...string)) {
 	return forResults(func(r *check.Result, sample func(float64, ...string)) {
-		for _, b := range r.ChosenBalances() {
+		for _, b := range r.CoveredBalances() {
 			c := r.Collection(b.Namespace)
 			for _, s := range r.Shards() {
 				if data, told := c.Sizes[s.ID]; told {
@@ -238,7 +238,7 @@ func perShardSize(size func(catalog.ShardData) int64) func(check.Report, func(fl
 }
 
 func deviations(r *check.Result, sample func(float64, ...string)) {
-	for _, b := range r.ChosenBalances() {
+	for _, b := range r.CoveredBalances() {
 		for _, d := range check.Deviations(r.Snapshot, r.Collection(b.Namespace)) {
 			sample(d.ExcessPercent/100, "ns", b.Namespace, "shard", string(d.Shard))
 		}

@@ -37,7 +37,7 @@ func adviseTool(ctx context.Context, c *call, in adviseArguments) (Answer, error
 		return Answer{}, errors.New("a file has no documents to sample")
 	}
 	// analyzeShardKey stores split points on the servers for some time, so it is not used.
-	o := keyfacts.Options{NoAnalyzeReason: "agents only read", Tell: c.progress}
+	o := keyfacts.Options{NoAnalyzeReason: "agents only read", OnRead: c.progress}
 	for _, text := range in.Keys {
 		var doc bson.Raw
 		if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {

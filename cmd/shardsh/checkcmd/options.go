@@ -86,7 +86,7 @@ func (o Options) Policy() (*check.Policy, error) {
 	p.Namespaces.Include = append(p.Namespaces.Include, o.namespaces...)
 	p.Namespaces.Exclude = append(p.Namespaces.Exclude, o.excludedNamespaces...)
 	if o.since != 0 {
-		p.FailureSpan = o.since
+		p.MaxFailureAge = o.since
 	}
 	if o.requireCollections {
 		p.RequireCollections()

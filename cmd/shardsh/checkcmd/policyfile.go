@@ -36,7 +36,7 @@ func policyFields(p *check.Policy) yamlmap.Fields {
 			return withSuggestion(err)
 		},
 		"since": func(n *yaml.Node) (err error) {
-			p.FailureSpan, err = cmdline.ParseDuration(n.Value)
+			p.MaxFailureAge, err = cmdline.ParseDuration(n.Value)
 			return err
 		},
 		"allow-missing": func(n *yaml.Node) error {

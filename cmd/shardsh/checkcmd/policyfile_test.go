@@ -33,7 +33,7 @@ func TestPolicyFile(t *testing.T) {
 	if err := LoadPolicy(p, []byte(policyText)); err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(p.FailOn, p.FailureSpan, p.Namespaces, p.Allow)
+	got := fmt.Sprint(p.FailOn, p.MaxFailureAge, p.Namespaces, p.Allow)
 	for _, c := range p.Choices {
 		if c.On != c.Default || c.Max != check.Rules()[0].Max && c.Name == "jumbo" || c.Name == "uneven" {
 			got += fmt.Sprintf(" %s:%v,%s,%s", c.Name, c.On, c.Max, c.Severity)
@@ -106,7 +106,7 @@ func TestPolicyAndOptions(t *testing.T) {
 	jumbo, _ := p.Choice("jumbo")
 	window, _ := p.Choice("window")
 	orphans, _ := p.Choice("orphans")
-	if p.FailOn != diagnosis.Info || p.FailureSpan != time.Minute || jumbo.Max.Value != 7 ||
+	if p.FailOn != diagnosis.Info || p.MaxFailureAge != time.Minute || jumbo.Max.Value != 7 ||
 		jumbo.Severity != diagnosis.Critical ||
 		!window.On || window.Max.String() != "2d" || orphans.Severity != diagnosis.Info ||
 		fmt.Sprint(p.Allow, p.Namespaces.Include) != "[defragmenting] [shop.* crm.people x.*]" {

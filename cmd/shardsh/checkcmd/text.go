@@ -79,7 +79,7 @@ func (t Text) isShown(f check.Finding) bool {
 }
 
 func (t Text) writeFinding(to io.Writer, r *check.Result, f check.Finding) {
-	fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.EscapeLine(f.Sentence+" ("+reason(r, f)+")"))
+	fmt.Fprintf(to, "%-8s  %s\n", label(f), plaintext.EscapeLine(f.Sentence+" ("+reason(r, f)+")"))
 	for _, command := range f.Commands {
 		fmt.Fprintf(to, "%10s%s\n", "", plaintext.EscapeLine(command))
 	}
@@ -96,7 +96,7 @@ func (t Text) writeRules(to io.Writer, r *check.Result) {
 
 // writeCollections writes the collections; those with problems come first.
 func (t Text) writeCollections(to io.Writer, r *check.Result) {
-	list := r.ChosenBalances()
+	list := r.CoveredBalances()
 	if len(list) == 0 && !t.Quiet {
 		fmt.Fprintln(to, "no sharded collections")
 	}
@@ -166,8 +166,8 @@ func balanceState(r *check.Result, b diagnosis.Balance) string {
 	return state + " (" + excuse + ")"
 }
 
-// grade returns the first word of a finding's line.
-func grade(f check.Finding) string {
+// label returns the first word of a finding's line.
+func label(f check.Finding) string {
 	switch {
 	case f.Unknown:
 		return "unknown"

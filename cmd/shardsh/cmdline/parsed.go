@@ -34,7 +34,7 @@ func ParsedVar[T any](f *pflag.FlagSet, to *T, name, usage string, parse func(te
 
 // Optional is the value of an option that may be unset.
 type Optional[T any] struct {
-	Given bool
+	IsSet bool
 	Value T
 }
 

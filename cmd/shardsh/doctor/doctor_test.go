@@ -45,7 +45,7 @@ func TestMachine(t *testing.T) {
 	want(t, machine(true, map[string]string{"LANG": "de_DE.utf8", "LC_ALL": "C"}), "locale", Warn, "C (LC_ALL) is not UTF-8")
 	files := machine(false, nil, File{Name: "none"}, File{Name: "missing", Path: "/m", Missing: true},
 		File{Name: "open", Path: "/o", Mode: 0o644}, File{Name: "closed", Path: "/c", Mode: 0o600},
-		File{Name: "rc", Path: "/rc", Mode: 0o644, Runs: true}, File{Name: "rc of all", Path: "/w", Mode: 0o666, Runs: true},
+		File{Name: "rc", Path: "/rc", Mode: 0o644, AutoRun: true}, File{Name: "rc of all", Path: "/w", Mode: 0o666, AutoRun: true},
 		File{Name: "broken", Path: "/b", Err: errors.New("permission denied")})
 	want(t, files, "none", OK, "not saved")
 	want(t, files, "missing", OK, "does not exist")

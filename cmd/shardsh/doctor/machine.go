@@ -15,8 +15,8 @@ type File struct {
 	// Missing says that the file does not exist. Err says why the file can't be checked.
 	Missing bool
 	Err     error
-	// Runs says that the file is a script that runs automatically.
-	Runs bool
+	// AutoRun says that the file is a script that runs automatically.
+	AutoRun bool
 }
 
 // Machine describes the local machine.
@@ -103,9 +103,9 @@ func (m Machine) checkFile(s *section, f File) {
 		s.addOK(f.Name, "%s does not exist", f.Path)
 	case m.Windows:
 		s.addOK(f.Name, "%s", f.Path)
-	case f.Runs && mode&othersWrite != 0:
+	case f.AutoRun && mode&othersWrite != 0:
 		s.add(Fail, f.Name, "chmod go-w "+f.Path, "%s runs at each start and is writable by others (mode %#o)", f.Path, mode)
-	case f.Runs:
+	case f.AutoRun:
 		s.addOK(f.Name, "%s runs before the first prompt (mode %#o)", f.Path, mode)
 	case mode&(othersRead|othersWrite) != 0:
 		s.add(Warn, f.Name, "chmod go= "+f.Path, "%s is readable by others (mode %#o)", f.Path, mode)

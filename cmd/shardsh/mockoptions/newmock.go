@@ -34,7 +34,7 @@ const defaultMemory = 1 << 30
 
 // NewMemoryBudget returns the memory budget of the mock's commands; 0 means unlimited.
 func NewMemoryBudget(memory cmdline.Optional[int64]) *quota.Budget {
-	if !memory.Given {
+	if !memory.IsSet {
 		return quota.NewBudget(defaultMemory)
 	}
 	return quota.NewBudget(memory.Value)

@@ -32,7 +32,7 @@ func ReadFile(path string, maxBytes int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPermissions(path, info.Mode(), givenByRoot(info)); err != nil {
+	if err := checkPermissions(path, info.Mode(), isProvidedByRoot(info)); err != nil {
 		return nil, err
 	}
 	return data, nil
@@ -84,7 +84,7 @@ func CheckKeyFile(path string) (encrypted bool, err error) {
 		case block.Type == "ENCRYPTED PRIVATE KEY" || strings.HasSuffix(block.Headers["Proc-Type"], "ENCRYPTED"):
 			encrypted = true
 		default:
-			return false, checkPermissions(path, info.Mode(), givenByRoot(info))
+			return false, checkPermissions(path, info.Mode(), isProvidedByRoot(info))
 		}
 	}
 	return encrypted, nil

@@ -4,5 +4,5 @@ package secret
 
 import "io/fs"
 
-// givenByRoot returns false: this system has no root.
-func givenByRoot(fs.FileInfo) bool { return false }
+// isProvidedByRoot returns false: this system has no root.
+func isProvidedByRoot(fs.FileInfo) bool { return false }

@@ -24,15 +24,15 @@ type Target struct {
 	URI string
 	// Username and PasswordFile are the credentials; empty for none.
 	Username, PasswordFile string
-	// From is a file of metadata that is used in place of a cluster. Mock is a value for --mock.
+	// MetadataFile is a file of metadata that is used in place of a cluster. Mock is a value for --mock.
 	// Exactly one of URI, From and Mock is set.
-	From, Mock string
-	Labels     map[string]string
+	MetadataFile, Mock string
+	Labels             map[string]string
 }
 
-// Server returns the connection options of a cluster with an address: those of the command line, which
+// ConnectionFlags returns the connection options of a cluster with an address: those of the command line, which
 // apply to all clusters, unless the file overrides them.
-func (t Target) Server(options target.ConnectionFlags) target.ConnectionFlags {
+func (t Target) ConnectionFlags(options target.ConnectionFlags) target.ConnectionFlags {
 	options.Address = t.URI
 	if t.Username != "" {
 		options.Username = t.Username
@@ -46,8 +46,8 @@ func (t Target) Server(options target.ConnectionFlags) target.ConnectionFlags {
 // Location returns the address of a cluster without credentials.
 func (t Target) Location() string {
 	switch {
-	case t.From != "":
-		return t.From
+	case t.MetadataFile != "":
+		return t.MetadataFile
 	case t.Mock != "":
 		return "mock " + t.Mock
 	}
@@ -146,7 +146,7 @@ func (p *parser) add(n *yaml.Node) error {
 	}
 	fields["name"] = nameField(&t.Name)
 	fields["uri"] = func(n *yaml.Node) error { t.URI = n.Value; return checkURI(n) }
-	fields["from"] = p.pathField(&t.From)
+	fields["from"] = p.pathField(&t.MetadataFile)
 	fields["mock"] = func(n *yaml.Node) error {
 		if n.Kind == yaml.ScalarNode && strings.Trim(n.Value, "0123456789") == "" {
 			return yamlmap.StringField(&t.Mock)(n)
@@ -170,7 +170,7 @@ func (p *parser) add(n *yaml.Node) error {
 // validate returns an error for conflicting fields.
 func (t *Target) validate() error {
 	ways := 0
-	for _, way := range []string{t.URI, t.From, t.Mock} {
+	for _, way := range []string{t.URI, t.MetadataFile, t.Mock} {
 		if way != "" {
 			ways++
 		}
@@ -284,7 +284,7 @@ func (t Target) LabelPairs() (list []string) {
 
 // Identity returns a comparison key: it differs if the connection settings or labels differ.
 func (t Target) Identity() string {
-	text := []string{t.URI, t.Username, t.PasswordFile, t.From, t.Mock}
+	text := []string{t.URI, t.Username, t.PasswordFile, t.MetadataFile, t.Mock}
 	return strings.Join(append(text, t.LabelPairs()...), "\x00")
 }
 

@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 	}
 	var got []string
 	for _, one := range list {
-		got = append(got, fmt.Sprint(one.Name, " ", one.URI, one.From, one.Mock, " ", one.Username, " ", one.PasswordFile, " ",
+		got = append(got, fmt.Sprint(one.Name, " ", one.URI, one.MetadataFile, one.Mock, " ", one.Username, " ", one.PasswordFile, " ",
 			one.LabelText()))
 	}
 	want := []string{
@@ -59,7 +59,7 @@ func TestServer(t *testing.T) {
 		{Target{URI: "mongodb://a"}, "mongodb://a", "me", "mine"},
 		{Target{URI: "mongodb://a", Username: "u", PasswordFile: "f"}, "mongodb://a", "u", "f"},
 	} {
-		got := tt.of.Server(all)
+		got := tt.of.ConnectionFlags(all)
 		if got.Address != tt.address || got.Username != tt.username || got.PasswordFile != tt.passwordFile {
 			t.Errorf("%+v gives %+v", tt.of, got)
 		}

@@ -155,7 +155,7 @@ func (r *Reporter) reportMove(e runner.Event) {
 			s.Attributes = append(s.Attributes, attr("shardsh.bytes.moved", m.Bytes))
 		}
 		r.endSpan(name, string(e.Kind), nil, true)
-	case runner.Failed, runner.Refused, runner.Stopped, runner.LeftToServers:
+	case runner.Failed, runner.RefusedByHold, runner.Stopped, runner.LeftToServers:
 		r.endSpan(name, string(e.Kind), e.Err, true)
 	case runner.ForcingMove:
 		r.addSpanEvent(name, slog.LevelWarn, string(e.Kind), nil)

@@ -69,8 +69,8 @@ const (
 	maxReply = 1 << 16
 )
 
-// collector sends spans over HTTP in the background: it neither ends nor delays the run.
-type collector struct {
+// collectorSink sends spans over HTTP in the background: it neither ends nor delays the run.
+type collectorSink struct {
 	encoder
 	url     string
 	headers map[string]string
@@ -84,7 +84,7 @@ type collector struct {
 
 // openCollector starts to send spans to an address, with the path /v1/traces if the address has none.
 // headers are "name=value,name=value", the format of OTEL_EXPORTER_OTLP_HEADERS.
-func openCollector(address, headers string, e encoder) (*collector, error) {
+func openCollector(address, headers string, e encoder) (*collectorSink, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return nil, errors.New("not the address of a collector, such as http://host:4318")
@@ -95,8 +95,9 @@ func openCollector(address, headers string, e encoder) (*collector, error) {
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = "/v1/traces"
 	}
-	c := &collector{encoder: e, url: u.String(), headers: map[string]string{}, client: &http.Client{Timeout: sendTimeout},
-		queue: make(chan span, sendQueue), done: make(chan struct{})}
+	c := &collectorSink{encoder: e, url: u.String(), headers: map[string]string{},
+		client: &http.Client{Timeout: sendTimeout},
+		queue:  make(chan span, sendQueue), done: make(chan struct{})}
 	for pair := range strings.SplitSeq(headers, ",") {
 		if name, value, ok := strings.Cut(pair, "="); ok {
 			if plain, err := url.PathUnescape(strings.TrimSpace(value)); err == nil {
@@ -108,7 +109,7 @@ func openCollector(address, headers string, e encoder) (*collector, error) {
 	return c, nil
 }
 
-func (c *collector) put(s span) {
+func (c *collectorSink) put(s span) {
 	select {
 	case c.queue <- s:
 	default:
@@ -117,7 +118,7 @@ func (c *collector) put(s span) {
 }
 
 // run sends waiting spans until close is called.
-func (c *collector) run() {
+func (c *collectorSink) run() {
 	defer close(c.done)
 	for first := range c.queue {
 		batch := []span{first}
@@ -141,7 +142,7 @@ func (c *collector) run() {
 	}
 }
 
-func (c *collector) send(batch []span) error {
+func (c *collectorSink) send(batch []span) error {
 	body, err := c.request(batch)
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ func (c *collector) send(batch []span) error {
 	return nil
 }
 
-func (c *collector) close() error {
+func (c *collectorSink) close() error {
 	close(c.queue)
 	late := time.NewTimer(sendTimeout)
 	defer late.Stop()

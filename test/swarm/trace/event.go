@@ -140,15 +140,15 @@ type Event struct {
 	After  *Chunk `json:"after,omitempty"`
 	Entry  *Entry `json:"entry,omitempty"`
 
-	Cmd      string   `json:"cmd,omitempty"`
-	Key      int64    `json:"key,omitempty"`
-	Number   int64    `json:"number,omitempty"`
-	Term     int64    `json:"term,omitempty"`
-	Code     int      `json:"code,omitempty"`
-	Lost     bool     `json:"lost,omitempty"`
-	MaxMoves int      `json:"limit,omitempty"`
-	Names    []string `json:"names,omitempty"`
-	Text     string   `json:"text,omitempty"`
+	Cmd       string   `json:"cmd,omitempty"`
+	Key       int64    `json:"key,omitempty"`
+	Number    int64    `json:"number,omitempty"`
+	Term      int64    `json:"term,omitempty"`
+	Code      int      `json:"code,omitempty"`
+	ReplyLost bool     `json:"lost,omitempty"`
+	MaxMoves  int      `json:"limit,omitempty"`
+	Names     []string `json:"names,omitempty"`
+	Text      string   `json:"text,omitempty"`
 	// Reason is the balancer's reason for moving a range. Sizes are the owned bytes of the collection on
 	// From and To at that time, if the release uses them. ChunkSize is the chunk size, and Copied the
 	// number of bytes copied so far.

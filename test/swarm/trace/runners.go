@@ -64,7 +64,7 @@ func CheckOneRunner(t Trace) (found []Violation) {
 		case CmdEnd:
 			begin, known := open[e.Op]
 			delete(open, e.Op)
-			if !known || e.Code != 0 || e.Lost || !moveCommands[begin.Cmd] {
+			if !known || e.Code != 0 || e.ReplyLost || !moveCommands[begin.Cmd] {
 				continue
 			}
 			done[e.By]++
@@ -83,7 +83,7 @@ func CheckOneRunner(t Trace) (found []Violation) {
 // lease as long as it is off, and that no collection is off after the end of all runs. Collections are
 // identified by UUID, because they may be renamed, or by name, because resharding changes the UUID.
 func CheckSwitchedOff(t Trace) []Violation {
-	s := &switchedOffChecker{uuids: map[string]string{}, off: map[string]Event{}, administered: map[string]bool{}}
+	s := &switchedOffChecker{uuids: map[string]string{}, off: map[string]Event{}, switchedByAdmin: map[string]bool{}}
 	for _, e := range t {
 		s.apply(e)
 	}
@@ -91,19 +91,19 @@ func CheckSwitchedOff(t Trace) []Violation {
 }
 
 type switchedOffChecker struct {
-	uuids        map[string]string // UUIDs by name; the name if the trace has no UUID
-	listed       []listedCollection
-	off          map[string]Event // by name
-	administered map[string]bool  // names and UUIDs of collections that an administrator has switched
-	givenBack    bool
-	found        []Violation
+	uuids           map[string]string // UUIDs by name; the name if the trace has no UUID
+	listed          []listedCollection
+	off             map[string]Event // by name
+	switchedByAdmin map[string]bool  // names and UUIDs of collections that an administrator has switched
+	givenBack       bool
+	found           []Violation
 }
 
 // listedCollection is a collection in the lease, with the UUID that its name had at that time.
 type listedCollection struct{ ns, uuid string }
 
 func (s *switchedOffChecker) fail(ns, text string, events ...int) {
-	if !s.administered[ns] && !s.administered[s.uuid(ns)] {
+	if !s.switchedByAdmin[ns] && !s.switchedByAdmin[s.uuid(ns)] {
 		s.found = append(s.found, Violation{"switched off", "the balancing of " + ns + text, events})
 	}
 }
@@ -119,7 +119,7 @@ func (s *switchedOffChecker) apply(e Event) {
 	case e.Kind == BalancingOff:
 		s.setListed(e)
 	case e.Kind == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
-		s.administered[e.NS], s.administered[s.uuid(e.NS)] = true, true
+		s.switchedByAdmin[e.NS], s.switchedByAdmin[s.uuid(e.NS)] = true, true
 	case e.Kind == Catalog && e.Entry != nil && e.Entry.Collection == "collections":
 		s.applyEntry(e, *e.Entry)
 	case e.Kind == ProcessEnd && strings.HasPrefix(e.By, "giveback"):

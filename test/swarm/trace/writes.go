@@ -85,10 +85,10 @@ func (h *writeHistory) end(e Event) (found []Violation) {
 	}
 	delete(h.open, e.Op)
 	if begin.Cmd != "scan" {
-		h.add(begin, e.Seq, begin.Key, e.Number, e.Code != 0 || e.Lost)
+		h.add(begin, e.Seq, begin.Key, e.Number, e.Code != 0 || e.ReplyLost)
 		return nil
 	}
-	if e.Code != 0 || e.Lost {
+	if e.Code != 0 || e.ReplyLost {
 		return nil
 	}
 	seen := map[int64]int64{}

@@ -10,21 +10,21 @@ import (
 // repeatedly.
 type Body struct {
 	bson.Raw
-	spots []fieldSpan
+	offsets []fieldOffsets
 }
 
-// fieldSpan is the position of a field in a document: its name, its value and its end.
-type fieldSpan struct{ name, value, end uint32 }
+// fieldOffsets is the position of a field in a document: its name, its value and its end.
+type fieldOffsets struct{ name, value, end uint32 }
 
 // NewBody indexes the positions of a document's fields. It uses buf if buf is large enough.
-func NewBody(doc bson.Raw, buf []fieldSpan) Body {
-	b := Body{Raw: doc, spots: buf[:0]}
+func NewBody(doc bson.Raw, buf []fieldOffsets) Body {
+	b := Body{Raw: doc, offsets: buf[:0]}
 	at := uint32(len("size"))
 	for w := keyorder.NewWalk(doc); w.Next(); {
-		m := fieldSpan{name: at + 1}
+		m := fieldOffsets{name: at + 1}
 		m.value = m.name + uint32(len(w.Name)) + 1
 		m.end = m.value + uint32(len(w.Value.Value))
-		b.spots = append(b.spots, m)
+		b.offsets = append(b.offsets, m)
 		at = m.end
 	}
 	return b
@@ -32,7 +32,7 @@ func NewBody(doc bson.Raw, buf []fieldSpan) Body {
 
 // Lookup returns the value at a path, or the zero value if it does not exist.
 func (b Body) Lookup(path ...string) bson.RawValue {
-	for _, m := range b.spots {
+	for _, m := range b.offsets {
 		if string(b.Raw[m.name:m.value-1]) != path[0] {
 			continue
 		}

@@ -22,20 +22,20 @@ type Call struct {
 	Cluster      *mock.Cluster
 	DB           string
 	Body         Body
-	fieldBuf     [16]fieldSpan // the buffer for the index of Body
+	fieldBuf     [16]fieldOffsets // the buffer for the index of Body
 	Args         args.Values
 	Cmd          *Command
 	PreparedFind PreparedQuery
 	Client       *wire.ClientConn
-	Peer         *Peer
+	Conn         *ConnState
 	Now          time.Time // cluster time at which the command arrived
 	// Request is the command as the cluster's nodes receive it.
-	Request *mock.Request
-	Invoked string // the name that the client used
+	Request   *mock.Request
+	InvokedAs string // the name that the client used
 	// Deadline is set from maxTimeMS in the cluster's time; zero without one. limit is the same limit
 	// for the command's computations, in real time.
 	Deadline     time.Time
-	limit        time.Duration
+	computeLimit time.Duration
 	limitedCtx   context.Context // Ctx with limit; set by the first computation
 	cancelLimit  context.CancelFunc
 	LetVariables *bson.Raw     // the command's let variables, once evaluated
@@ -64,8 +64,8 @@ type Call struct {
 func (n *Node) Begin(ctx context.Context, req wire.Request) *Call {
 	c := &Call{
 		Ctx: ctx, Node: n, Cluster: n.Cluster,
-		DB: req.Database, Invoked: req.Command,
-		Client: req.Client, Peer: peerOf(req.Client),
+		DB: req.Database, InvokedAs: req.Command,
+		Client: req.Client, Conn: peerOf(req.Client),
 	}
 	c.Body = NewBody(req.Body, c.fieldBuf[:])
 	return c
@@ -75,7 +75,7 @@ func (n *Node) Begin(ctx context.Context, req wire.Request) *Call {
 func (c *Call) NewInner(db, name string, doc bson.Raw) *Call {
 	return &Call{
 		Ctx: c.Ctx, Node: c.Node, Cluster: c.Cluster,
-		DB: db, Body: NewBody(doc, nil), Invoked: name, Client: c.Client, Peer: c.Peer, Now: c.Now, Request: c.Request,
+		DB: db, Body: NewBody(doc, nil), InvokedAs: name, Client: c.Client, Conn: c.Conn, Now: c.Now, Request: c.Request,
 	}
 }
 
@@ -83,17 +83,17 @@ func (c *Call) NewInner(db, name string, doc bson.Raw) *Call {
 // computations in real time. For a getMore it limits only the waits.
 func (c *Call) LimitTime(now time.Time, most time.Duration) {
 	c.Deadline = now.Add(most)
-	if c.Invoked != "getMore" {
-		c.limit = most
+	if c.InvokedAs != "getMore" {
+		c.computeLimit = most
 	}
 }
 
 // timeLeft returns the part of the time limit that remains for the command's cursor; 0 without a limit.
 func (c *Call) timeLeft() time.Duration {
-	if c.limit == 0 {
+	if c.computeLimit == 0 {
 		return 0
 	}
-	return max(c.limit-c.computeTime, time.Nanosecond)
+	return max(c.computeLimit-c.computeTime, time.Nanosecond)
 }
 
 // WithoutLock runs a computation with the cluster's lock released. compute may read what the command has
@@ -103,8 +103,8 @@ func (c *Call) timeLeft() time.Duration {
 func (c *Call) WithoutLock(compute func(ctx context.Context) error) error {
 	if c.limitedCtx == nil {
 		c.limitedCtx = c.Ctx
-		if c.limit > 0 {
-			c.limitedCtx, c.cancelLimit = context.WithTimeoutCause(c.Ctx, c.limit, ErrMaxTime())
+		if c.computeLimit > 0 {
+			c.limitedCtx, c.cancelLimit = context.WithTimeoutCause(c.Ctx, c.computeLimit, ErrMaxTime())
 		}
 	}
 	c.Node.StoreWrites(c)
@@ -114,10 +114,10 @@ func (c *Call) WithoutLock(compute func(ctx context.Context) error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 	}
-	if err != nil || c.StateGeneration == c.Cluster.ClockUnderLock().StateGeneration() {
+	if err != nil || c.StateGeneration == c.Cluster.ClockUnderLock().Replacements() {
 		return err
 	}
-	c.StateGeneration = c.Cluster.ClockUnderLock().StateGeneration() // the state was replaced, with other users
+	c.StateGeneration = c.Cluster.ClockUnderLock().Replacements() // the state was replaced, with other users
 	return c.Node.CheckPrivileges(c.Cmd, c)
 }
 

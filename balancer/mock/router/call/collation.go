@@ -24,7 +24,7 @@ func (c *Call) Collation(from bson.Raw) (bson.Raw, error) {
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(v.Type))
+			"BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.InvokedAs, args.TypeName(v.Type))
 	}
 	collation, err := args.ReadCollation("collation", doc)
 	if err != nil && c.Cmd.Name == "find" {
@@ -48,8 +48,8 @@ func ErrCollation(collation bson.Raw) error {
 		collation)
 }
 
-// CheckNoTexts rejects conditions that contain strings if there is a collation.
-func CheckNoTexts(collation bson.Raw, conditions ...bson.RawValue) error {
+// CheckNoStrings rejects conditions that contain strings if there is a collation.
+func CheckNoStrings(collation bson.Raw, conditions ...bson.RawValue) error {
 	if collation != nil && slices.ContainsFunc(conditions, hasText) {
 		return ErrCollation(collation)
 	}
@@ -79,8 +79,8 @@ func documentHasText(doc bson.Raw) bool {
 // nonComparingStages returns the stages that compare no values.
 func nonComparingStages() []string { return []string{"$limit", "$sample", "$skip", "$unset"} }
 
-// textOperators returns the expression operators that generate strings that are in no document.
-func textOperators() []string {
+// stringOperators returns the expression operators that generate strings that are in no document.
+func stringOperators() []string {
 	return []string{"$convert", "$dateToString", "$objectToArray", "$toLower", "$toString", "$toUpper", "$type"}
 }
 
@@ -108,15 +108,15 @@ func hasLiteralText(v bson.RawValue) bool {
 		return false
 	}
 	for w := keyorder.NewWalk(v.Value); w.Next(); {
-		if slices.Contains(textOperators(), string(w.Name)) || hasLiteralText(w.Value) {
+		if slices.Contains(stringOperators(), string(w.Name)) || hasLiteralText(w.Value) {
 			return true
 		}
 	}
 	return false
 }
 
-// checkOrdered rejects a document with strings in the fields that the query sorts by.
-func (q Query) checkOrdered(doc bson.Raw) error {
+// checkSortable rejects a document with strings in the fields that the query sorts by.
+func (q Query) checkSortable(doc bson.Raw) error {
 	for w := keyorder.NewWalk(q.SortPattern); w.Next(); {
 		if field, _, _ := strings.Cut(string(w.Name), "."); hasText(doc.Lookup(field)) {
 			return ErrCollation(q.Collation)
@@ -131,7 +131,7 @@ func (q Query) OrderCheck() func(doc bson.Raw) error {
 	if q.Collation == nil || document.IsEmpty(q.SortPattern) || !q.SortPattern.Lookup("$natural").IsZero() {
 		return nil
 	}
-	return q.checkOrdered
+	return q.checkSortable
 }
 
 // CheckComparable rejects a document with strings if there is a collation.

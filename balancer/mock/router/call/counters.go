@@ -21,9 +21,9 @@ type Counters struct {
 	OpenConnections, TotalConnections                       atomic.Int64 // currently open; since the start
 	Active                                                  atomic.Int64
 	Reads, Writes, Others                                   Latency
-	// Targeted counts requests by command and target: all shards, several shards, one shard, or an
+	// ByTarget counts requests by command and target: all shards, several shards, one shard, or an
 	// unsharded collection.
-	Targeted map[string]*[4]atomic.Int64
+	ByTarget map[string]*[4]atomic.Int64
 	// Shards counts the requests to each shard. The cluster's lock guards it.
 	Shards map[catalog.ShardID]ShardCounts
 }
@@ -65,9 +65,9 @@ const (
 
 // NewCounters returns counters that are 0.
 func NewCounters() *Counters {
-	c := &Counters{Targeted: map[string]*[4]atomic.Int64{}, Shards: map[catalog.ShardID]ShardCounts{}}
+	c := &Counters{ByTarget: map[string]*[4]atomic.Int64{}, Shards: map[catalog.ShardID]ShardCounts{}}
 	for _, name := range TargetedCommands() {
-		c.Targeted[name] = new([4]atomic.Int64)
+		c.ByTarget[name] = new([4]atomic.Int64)
 	}
 	return c
 }

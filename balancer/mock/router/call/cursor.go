@@ -55,8 +55,8 @@ type Cursor struct {
 	NoTimeout bool
 	// Busy reports whether a getMore is reading or waiting.
 	Busy bool
-	// HeldBytes counts the documents that the stream holds for sorting; nil if it does not sort.
-	HeldBytes *ByteCount
+	// SortBytes counts the documents that the stream holds for sorting; nil if it does not sort.
+	SortBytes *ByteCount
 	// bytes is the maximum memory that the cursor holds.
 	bytes int64
 	// keptRanges keeps the ranges that the cursor reads from being deleted; nil if it reads none.
@@ -212,8 +212,8 @@ func (c *Cursor) updateBytes() {
 		w = streamBytes
 		w.Add(c.Stream.lookahead)
 	}
-	if c.HeldBytes != nil {
-		w += *c.HeldBytes
+	if c.SortBytes != nil {
+		w += *c.SortBytes
 	}
 	for _, doc := range c.Buffered {
 		w.Add(doc)
@@ -279,7 +279,7 @@ type OpenedCursor struct {
 // OpenCursor creates a cursor in the session of a call and takes its first batch. An exhausted cursor is
 // not stored, unless the first batch has size 0.
 func OpenCursor(call *Call, c *Cursor, size int, single bool) (OpenedCursor, error) {
-	c.LSID, c.Owner = call.LSID, call.Peer.User
+	c.LSID, c.Owner = call.LSID, call.Conn.User
 	kept := false
 	defer func() {
 		if !kept {
@@ -314,7 +314,7 @@ func (c *Cursor) keepRanges(call *Call) {
 	})
 	c.secondaryRead = call.Request.SecondaryRead()
 	c.keptRanges = call.Cluster.RangeDeleter().OpenCursor(c.NS, shards, c.NoTimeout, c.secondaryRead)
-	if call.Invoked == "find" && len(shards) > 0 {
+	if call.InvokedAs == "find" && len(shards) > 0 {
 		c.collectionUUID, c.firstShard = call.Cluster.Collections().UUID(c.NS), shards[0]
 	}
 }
@@ -377,7 +377,7 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 		c.used = time.Now()
 		c.keptRanges.Touch()
 	}()
-	call.limit = c.timeLeft // a getMore has no limit of its own
+	call.computeLimit = c.timeLeft // a getMore has no limit of its own
 	if err = c.secondaryRead.Err(); err != nil {
 		return nil, err
 	}

@@ -23,13 +23,13 @@ func TakeFailure(point *failpoint.Point, cmd *Command, c *Call) *failpoint.Failu
 		return nil
 	}
 	app := ""
-	if c.Peer != nil {
-		app = args.Text(c.Peer.Metadata.Lookup("application", "name"))
+	if c.Conn != nil {
+		app = args.Text(c.Conn.Metadata.Lookup("application", "name"))
 	}
 	if app == "" { // the first hello contains the application name
 		app = args.Text(c.Body.Lookup("client", "application", "name"))
 	}
-	namespace := c.DB + "." + args.Text(c.Body.Lookup(c.Invoked))
+	namespace := c.DB + "." + args.Text(c.Body.Lookup(c.InvokedAs))
 	return point.TakeFailure(cmd.Command, app, namespace)
 }
 

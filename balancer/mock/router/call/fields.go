@@ -26,7 +26,7 @@ func (c *Call) CursorBatchSize(cursor bson.Raw) (int, error) {
 
 // Namespace joins the call's database and the collection name in the command's value.
 func (c *Call) Namespace() (string, error) {
-	v := c.Body.Lookup(c.Invoked)
+	v := c.Body.Lookup(c.InvokedAs)
 	name, ok := v.StringValueOK()
 	if !ok {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", args.TypeName(v.Type))
@@ -43,7 +43,7 @@ func (c *Call) Namespace() (string, error) {
 // TargetNamespace returns the namespace that a command operates on. The value of an admin-only command
 // is a full namespace.
 func (c *Call) TargetNamespace(cmd *Command) string {
-	name, _ := c.Body.Lookup(c.Invoked).StringValueOK()
+	name, _ := c.Body.Lookup(c.InvokedAs).StringValueOK()
 	if cmd.AdminOnly || cmd.Name == "dataSize" {
 		return name
 	}
@@ -51,7 +51,7 @@ func (c *Call) TargetNamespace(cmd *Command) string {
 }
 
 // TargetArg returns the value of the command's name field.
-func (c *Call) TargetArg() bson.RawValue { return c.Args[c.Invoked] }
+func (c *Call) TargetArg() bson.RawValue { return c.Args[c.InvokedAs] }
 
 // Document reads an optional object, nil if it is absent.
 func (c *Call) Document(name string) (bson.Raw, error) {
@@ -62,7 +62,7 @@ func (c *Call) Document(name string) (bson.Raw, error) {
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'",
-			c.Invoked, name, args.TypeName(v.Type))
+			c.InvokedAs, name, args.TypeName(v.Type))
 	}
 	return doc, nil
 }

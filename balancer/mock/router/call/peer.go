@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Peer is the router's state of a connection.
-type Peer struct {
+// ConnState is the router's state of a connection.
+type ConnState struct {
 	User         *access.User
 	Conversation *Conversation
 	// Metadata is the client document of the handshake.
@@ -26,31 +26,31 @@ type Conversation struct {
 }
 
 // peerOf returns the state of a connection. A request without a client gets a new state.
-func peerOf(c *wire.ClientConn) *Peer {
+func peerOf(c *wire.ClientConn) *ConnState {
 	if c == nil {
-		return &Peer{}
+		return &ConnState{}
 	}
-	if p, ok := c.State.(*Peer); ok {
+	if p, ok := c.State.(*ConnState); ok {
 		return p
 	}
-	p := &Peer{}
+	p := &ConnState{}
 	c.State = p
 	return p
 }
 
 // RequireLogin rejects commands that require authentication on an unauthenticated connection.
 func (n *Node) RequireLogin(cmd *Command, c *Call) error {
-	if !n.AuthRequired || cmd.NoAuth || n.User(c.Peer) != nil {
+	if !n.AuthRequired || cmd.NoAuth || n.User(c.Conn) != nil {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.Name)
 }
 
 // UserDigest returns the uid of a session id, which separates the sessions of different users.
-func (p *Peer) UserDigest() [sha256.Size]byte { return sha256.Sum256([]byte(p.UserName())) }
+func (p *ConnState) UserDigest() [sha256.Size]byte { return sha256.Sum256([]byte(p.UserName())) }
 
 // UserName returns the user of a connection as name@db, empty if it is not authenticated.
-func (p *Peer) UserName() string {
+func (p *ConnState) UserName() string {
 	if p.User == nil {
 		return ""
 	}

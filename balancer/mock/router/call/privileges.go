@@ -13,7 +13,7 @@ import (
 
 // User returns the authenticated user of a connection with their current roles. It returns nil if there
 // is none or the user was dropped.
-func (n *Node) User(p *Peer) *access.User {
+func (n *Node) User(p *ConnState) *access.User {
 	if p.User == nil {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (n *Node) User(p *Peer) *access.User {
 }
 
 // LogoutDropped logs out a connection whose user was dropped, even if a new user has the same name.
-func (n *Node) LogoutDropped(p *Peer) {
+func (n *Node) LogoutDropped(p *ConnState) {
 	if n.User(p) == nil {
 		p.User = nil
 	}
@@ -30,13 +30,13 @@ func (n *Node) LogoutDropped(p *Peer) {
 
 // IsLoggedInAs reports whether a connection is authenticated as u; nil stands for an unauthenticated
 // connection.
-func (p *Peer) IsLoggedInAs(u *access.User) bool {
+func (p *ConnState) IsLoggedInAs(u *access.User) bool {
 	return p.User.SameAs(u)
 }
 
 // Grants returns the privileges of a connection. It returns nil without a user; if no authentication is
 // required, nobody checks them.
-func (n *Node) Grants(p *Peer) *access.Grants {
+func (n *Node) Grants(p *ConnState) *access.Grants {
 	if p.User == nil {
 		return nil
 	}
@@ -61,8 +61,8 @@ func (n *Node) CheckPrivileges(cmd *Command, c *Call) error {
 // AccessRequest returns the call as input for the authorization rules.
 func (c *Call) AccessRequest() access.Request {
 	return access.Request{
-		Name: c.Invoked, Database: c.DB, Body: c.Body.Raw, Args: c.Args,
-		Directory: c.Node.Users, Caller: c.Peer.User, Grants: c.Node.Grants(c.Peer),
+		Name: c.InvokedAs, Database: c.DB, Body: c.Body.Raw, Args: c.Args,
+		Directory: c.Node.Users, Caller: c.Conn.User, Grants: c.Node.Grants(c.Conn),
 		RuleOf: func(name string) access.Rule {
 			if cmd := c.Node.Table()[name]; cmd != nil {
 				return cmd.Privilege
@@ -71,7 +71,7 @@ func (c *Call) AccessRequest() access.Request {
 		},
 		IsOwnOperation: func(id int64) bool {
 			return slices.ContainsFunc(c.Node.Operations.List(), func(op Operation) bool {
-				return int64(op.ID) == id && op.Call.Peer.UserName() == c.Peer.UserName()
+				return int64(op.ID) == id && op.Call.Conn.UserName() == c.Conn.UserName()
 			})
 		},
 	}

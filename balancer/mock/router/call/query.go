@@ -29,9 +29,9 @@ type Query struct {
 	CountOnly      bool // only the number of documents is needed
 	ReturnKey      bool
 	ShowRecord     bool
-	// Partial is set to true if shards were skipped. If it is nil, an unavailable shard is an error.
-	Partial *bool
-	// HeldBytes counts the documents that the query holds for sorting.
+	// PartialResultsReturned is set to true if shards were skipped. If it is nil, an unavailable shard is an error.
+	PartialResultsReturned *bool
+	// SortBytes counts the documents that the query holds for sorting.
 	HeldBytes *ByteCount
 	// NoDisk rejects a sort that needs more memory than a server allows.
 	NoDisk bool
@@ -77,7 +77,7 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	if err != nil || q.Collation == nil {
 		return q, err
 	}
-	return q, CheckNoTexts(q.Collation, c.Body.Lookup(filterField), c.Body.Lookup("let"))
+	return q, CheckNoStrings(q.Collation, c.Body.Lookup(filterField), c.Body.Lookup("let"))
 }
 
 // readAmount reads skip or limit, 0 if it is absent.
@@ -88,10 +88,10 @@ func (c *Call) readAmount(name string) (int64, error) {
 	}
 	n, isNumber := v.AsInt64OK()
 	if !isNumber {
-		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.Invoked, name,
+		return 0, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s'", c.InvokedAs, name,
 			args.TypeName(v.Type))
 	}
-	if n < 0 && !(name == "limit" && c.Invoked == "count") {
+	if n < 0 && !(name == "limit" && c.InvokedAs == "count") {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", name, n)
 	}
 	return max(n, -n), nil

@@ -37,8 +37,8 @@ func (o *Outcome) Changed() bool {
 // lost.
 type RetryableWrite struct {
 	Number int64
-	// Done holds the outcome of each statement by statement id.
-	Done map[int32]*Outcome
+	// Outcomes holds the outcome of each statement by statement id.
+	Outcomes map[int32]*Outcome
 	// Unsaved reports whether outcomes have not been stored yet.
 	Unsaved bool
 }
@@ -250,7 +250,7 @@ func (c *Call) ReadSessionID(where string, v bson.RawValue) (*SessionID, error) 
 	case len(data) != 16:
 		return nil, mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
 	}
-	s := &SessionID{ID: [16]byte(data), User: c.Peer.UserDigest()}
+	s := &SessionID{ID: [16]byte(data), User: c.Conn.UserDigest()}
 	if _, uid, ok := doc.Lookup("uid").BinaryOK(); ok && len(uid) == len(s.User) {
 		if [sha256.Size]byte(uid) != s.User {
 			return nil, mongoerr.New(mongoerr.Unauthorized, "Unauthorized to set user digest in LogicalSessionId")

@@ -42,7 +42,7 @@ func (n *Node) StoreWrites(c *Call) {
 	w := c.Session.LastWrite
 	w.Unsaved = false
 	kept := storedWrites{Number: w.Number, User: c.Session.user, Used: time.Now()}
-	for id, o := range w.Done {
+	for id, o := range w.Outcomes {
 		kept.Done = append(kept.Done, storedOutcome{id, o.Matched, o.Modified, o.Upserted, o.Removed, o.Reply})
 	}
 	raw, err := bson.Marshal(kept)
@@ -69,10 +69,11 @@ func (n *Node) RestoreWrites(session string, raw bson.Raw) bool {
 		return false
 	}
 	s.used = kept.Used
-	s.LastWrite = &RetryableWrite{Number: kept.Number, Done: map[int32]*Outcome{}}
+	s.LastWrite = &RetryableWrite{Number: kept.Number, Outcomes: map[int32]*Outcome{}}
 	for _, o := range kept.Done {
-		s.LastWrite.Done[o.ID] = &Outcome{Matched: o.Matched, Modified: o.Modified, Upserted: o.Upserted, Removed: o.Removed,
-			Reply: o.Reply}
+		s.LastWrite.Outcomes[o.ID] = &Outcome{Matched: o.Matched, Modified: o.Modified, Upserted: o.Upserted,
+			Removed: o.Removed,
+			Reply:   o.Reply}
 	}
 	return true
 }

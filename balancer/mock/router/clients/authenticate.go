@@ -24,7 +24,7 @@ func authenticationHandlers() map[string]call.Handler {
 const conversationID = 1
 
 func saslStart(c *call.Call) (bson.D, error) {
-	c.Peer.Conversation = nil
+	c.Conn.Conversation = nil
 	mechanism, err := c.RequiredText("mechanism")
 	if err != nil {
 		return nil, err
@@ -38,12 +38,12 @@ func saslStart(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Peer.Conversation = &call.Conversation{Conversation: inner, ID: conversationID, Database: c.DB}
+	c.Conn.Conversation = &call.Conversation{Conversation: inner, ID: conversationID, Database: c.DB}
 	return converse(c, payload)
 }
 
 func saslContinue(c *call.Call) (bson.D, error) {
-	under := c.Peer.Conversation
+	under := c.Conn.Conversation
 	if under == nil {
 		return nil, mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
 	}
@@ -62,20 +62,20 @@ func saslContinue(c *call.Call) (bson.D, error) {
 
 // converse executes the next step of the conversation.
 func converse(c *call.Call, payload []byte) (bson.D, error) {
-	under := c.Peer.Conversation
+	under := c.Conn.Conversation
 	answer, done, err := under.Step(payload)
 	if err != nil {
-		c.Peer.Conversation = nil
+		c.Conn.Conversation = nil
 		c.Node.Logger.Warn("authentication failed", "client", c.Client.ID, "remote", c.Client.Remote,
 			"user", under.UserName(), "db", under.Database, "reason", under.FailureReason())
 		return nil, err
 	}
 	if done {
-		c.Peer.Conversation = nil
-		if err := setUser(c.Peer, under.User()); err != nil {
+		c.Conn.Conversation = nil
+		if err := setUser(c.Conn, under.User()); err != nil {
 			return nil, err
 		}
-		c.Client.Trust()
+		c.Client.LiftSizeLimit()
 		c.Node.Logger.Debug("authenticated", "client", c.Client.ID, "user", under.User().Name, "db", under.Database)
 	}
 	return bson.D{
@@ -87,7 +87,7 @@ func converse(c *call.Call, payload []byte) (bson.D, error) {
 
 // setUser authenticates the connection as u. It fails if the connection is authenticated as another
 // user.
-func setUser(p *call.Peer, u *access.User) error {
+func setUser(p *call.ConnState, u *access.User) error {
 	if current := p.User; current != nil && !current.SameAs(u) {
 		return mongoerr.New(mongoerr.AlreadyAuthenticated,
 			"Each client connection may only be authenticated once. Previously authenticated as: %s@%s", current.Name,
@@ -103,7 +103,7 @@ func payload(c *call.Call) ([]byte, error) {
 	_, data, ok := v.BinaryOK()
 	if !ok {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.Invoked, args.TypeName(v.Type))
+			"BSON field '%s.payload' is the wrong type '%s', expected type 'binData'", c.InvokedAs, args.TypeName(v.Type))
 	}
 	return data, nil
 }
@@ -150,15 +150,15 @@ func mechanismsOf(c *call.Call) (bson.A, error) {
 }
 
 func logout(c *call.Call) (bson.D, error) {
-	if c.Peer.User != nil && c.Peer.User.Database == c.DB {
-		c.Peer.User = nil
+	if c.Conn.User != nil && c.Conn.User.Database == c.DB {
+		c.Conn.User = nil
 	}
 	return bson.D{}, nil
 }
 
 func connectionStatus(c *call.Call) (bson.D, error) {
 	names, roles := bson.A{}, []access.Role{}
-	if u := c.Node.User(c.Peer); u != nil {
+	if u := c.Node.User(c.Conn); u != nil {
 		names = append(names, bson.D{{Key: "user", Value: u.Name}, {Key: "db", Value: u.Database}})
 		roles = c.Node.Users.WithInherited(u.Roles)
 	}
@@ -166,7 +166,7 @@ func connectionStatus(c *call.Call) (bson.D, error) {
 		Value: access.RoleDocuments(roles)}}
 	if args.IsTrueOrNonzero(c.Body.Lookup("showPrivileges")) {
 		info = append(info, bson.E{Key: "authenticatedUserPrivileges",
-			Value: access.PrivilegeDocuments(c.Node.Grants(c.Peer).Privileges())})
+			Value: access.PrivilegeDocuments(c.Node.Grants(c.Conn).Privileges())})
 	}
 	return bson.D{{Key: "authInfo", Value: info}}, nil
 }

@@ -39,7 +39,7 @@ func hello(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	role := "ismaster"
-	if c.Invoked == "hello" {
+	if c.InvokedAs == "hello" {
 		role = "isWritablePrimary"
 	}
 	reply := bson.D{
@@ -115,7 +115,7 @@ func readMetadata(c *call.Call) error {
 	case !isDoc:
 		return mongoerr.New(mongoerr.TypeMismatch,
 			"The client metadata document must be a document in the hello command, not %s", args.TypeName(v.Type))
-	case c.Peer.Metadata != nil && !bytes.Equal(c.Peer.Metadata, doc):
+	case c.Conn.Metadata != nil && !bytes.Equal(c.Conn.Metadata, doc):
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated,
 			"The client metadata document may only be sent in the first hello")
 	case len(doc) > maxMetadataBytes:
@@ -125,7 +125,7 @@ func readMetadata(c *call.Call) error {
 		return mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge,
 			"The 'application.name' field must be less then or equal to %d bytes", maxAppNameBytes)
 	}
-	c.Peer.Metadata = doc
+	c.Conn.Metadata = doc
 	return nil
 }
 

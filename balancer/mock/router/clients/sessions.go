@@ -26,7 +26,7 @@ func sessionHandlers() map[string]call.Handler {
 
 // readSessionIDs reads the array of session ids in the command's value.
 func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
-	v, ok := c.Args[c.Invoked]
+	v, ok := c.Args[c.InvokedAs]
 	if !ok {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
 	}
 	var ids []call.SessionID
 	for _, doc := range docs {
-		id, err := c.ReadSessionID("KillSessionsCmd."+c.Invoked, call.DocumentValue(doc))
+		id, err := c.ReadSessionID("KillSessionsCmd."+c.InvokedAs, call.DocumentValue(doc))
 		if err != nil {
 			return nil, err
 		}
@@ -47,8 +47,8 @@ func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
 
 func startSession(c *call.Call) (bson.D, error) {
 	id := c.Cluster.IDs().NewUUID()
-	made := call.SessionID{ID: [16]byte(id.Data), User: c.Peer.UserDigest()}
-	if _, err := c.Node.Sessions.Use(made, c.Peer.UserName()); err != nil {
+	made := call.SessionID{ID: [16]byte(id.Data), User: c.Conn.UserDigest()}
+	if _, err := c.Node.Sessions.Use(made, c.Conn.UserName()); err != nil {
 		return nil, err
 	}
 	return bson.D{
@@ -73,7 +73,7 @@ func refreshSessions(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	for _, id := range ids {
-		if _, err := c.Node.Sessions.Use(id, c.Peer.UserName()); err != nil {
+		if _, err := c.Node.Sessions.Use(id, c.Conn.UserName()); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +88,7 @@ func killSessions(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if len(ids) == 0 {
-		mine := c.Peer.UserDigest()
+		mine := c.Conn.UserDigest()
 		killWhere(c, func(id call.SessionID) bool { return id.User == mine })
 		return bson.D{}, nil
 	}
@@ -98,7 +98,7 @@ func killSessions(c *call.Call) (bson.D, error) {
 
 // killAllSessions ends the sessions of the given users. An empty array selects all users.
 func killAllSessions(c *call.Call) (bson.D, error) {
-	docs, err := args.Documents(c.Body.Lookup(c.Invoked))
+	docs, err := args.Documents(c.Body.Lookup(c.InvokedAs))
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func sessionsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, erro
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
 			"$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
 	}
-	all, mine := c.Node.Sessions.List(), c.Peer.UserDigest()
+	all, mine := c.Node.Sessions.List(), c.Conn.UserDigest()
 	if args.IsTrueOrNonzero(options.Lookup("allUsers")) {
 		return all, nil
 	}

@@ -161,7 +161,7 @@ func dropDatabase(c *call.Call) (bson.D, error) {
 // DatabaseFilter returns a function that reports whether listDatabases may show a database to the
 // caller.
 func DatabaseFilter(c *call.Call) func(name string) bool {
-	may := c.Node.Grants(c.Peer)
+	may := c.Node.Grants(c.Conn)
 	only := c.Body.Lookup("authorizedDatabases")
 	if !c.Node.AuthRequired || !args.IsTrueOrNonzero(only) && may.Allows(access.ClusterResource(), "listDatabases") {
 		return func(string) bool { return true }
@@ -175,6 +175,6 @@ func collectionFilter(c *call.Call) func(name string) bool {
 	if !c.Node.AuthRequired || !args.IsTrueOrNonzero(c.Body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }
 	}
-	may := c.Node.Grants(c.Peer)
+	may := c.Node.Grants(c.Conn)
 	return func(name string) bool { return may.AllowsSome(access.CollectionResource(c.DB, name)) }
 }

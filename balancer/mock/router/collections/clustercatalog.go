@@ -17,7 +17,7 @@ func readClusterCatalogOptions(spec bson.RawValue) (clusterCatalogOptions, error
 	var o clusterCatalogOptions
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return o, mongoerr.New(mongoerr.ClusterCatalogSpec,
+		return o, mongoerr.New(mongoerr.ClusterCatalogSpecNotObject,
 			"The $listClusterCatalog stage specification must be an object. Found: %s", args.TypeName(spec.Type))
 	}
 	elems, err := doc.Elements()

@@ -240,7 +240,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 	var stages []bson.Raw
 	if v := c.Body.Lookup("pipeline"); !v.IsZero() && v.Type != bson.TypeNull {
 		var err error
-		if stages, err = args.DocumentsAt(c.Invoked+".pipeline", v); err != nil {
+		if stages, err = args.DocumentsAt(c.InvokedAs+".pipeline", v); err != nil {
 			return mock.View{}, err
 		}
 	}

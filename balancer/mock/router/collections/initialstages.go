@@ -15,7 +15,7 @@ import (
 func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
 	options, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.CollStatsSpec, "$collStats must take a nested object but found: %s", spec)
+		return nil, mongoerr.New(mongoerr.CollStatsSpecNotObject, "$collStats must take a nested object but found: %s", spec)
 	}
 	elems, err := options.Elements()
 	if err != nil {
@@ -116,7 +116,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 // dataDistributionStage generates the documents of $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
 func dataDistributionStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || !document.IsEmpty(doc) {
-		return nil, mongoerr.New(mongoerr.DataDistributionSpec,
+		return nil, mongoerr.New(mongoerr.DataDistributionSpecNotEmpty,
 			"The $shardedDataDistribution stage specification must be an empty object")
 	}
 	if _, isNumber := c.Body.Lookup("aggregate").AsInt64OK(); c.DB != "admin" || !isNumber {

@@ -40,7 +40,7 @@ func mockHandlers() map[string]call.Handler {
 }
 
 func typeError(c *call.Call, field string, v bson.RawValue, expected string) error {
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.Invoked,
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", c.InvokedAs,
 		field, args.TypeName(v.Type), expected)
 }
 
@@ -49,7 +49,7 @@ func nameArg(c *call.Call, what string) (string, error) {
 	v := c.TargetArg()
 	name, isText := v.StringValueOK()
 	if !isText {
-		return "", typeError(c, c.Invoked, v, what)
+		return "", typeError(c, c.InvokedAs, v, what)
 	}
 	return name, nil
 }
@@ -61,7 +61,7 @@ func durationArg(c *call.Call, field string) (time.Duration, error) {
 		d, err := timespan.Parse(text)
 		if err != nil {
 			return 0, mongoerr.New(mongoerr.BadValue,
-				"BSON field '%s.%s': %q is not a duration like \"2h\", \"1d12h\" or \"20ms\"", c.Invoked, field, text)
+				"BSON field '%s.%s': %q is not a duration like \"2h\", \"1d12h\" or \"20ms\"", c.InvokedAs, field, text)
 		}
 		return d, nil
 	}
@@ -70,7 +70,7 @@ func durationArg(c *call.Call, field string) (time.Duration, error) {
 		return 0, typeError(c, field, v, "a duration like \"2h\" or a number of milliseconds")
 	}
 	if !(ms >= 0 && ms <= float64(timespan.Max/time.Millisecond)) { // also NaN
-		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.Invoked, field,
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.InvokedAs, field,
 			ms)
 	}
 	return time.Duration(ms * float64(time.Millisecond)), nil
@@ -82,7 +82,7 @@ func sizeArg(c *call.Call, field string) (int64, error) {
 	if text, isText := v.StringValueOK(); isText {
 		n, err := catalog.ParseSize(text)
 		if err != nil {
-			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %s", c.Invoked, field, err)
+			return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %s", c.InvokedAs, field, err)
 		}
 		return n, nil
 	}
@@ -91,7 +91,7 @@ func sizeArg(c *call.Call, field string) (int64, error) {
 		return 0, typeError(c, field, v, "a size like \"10GB\" or a number of bytes")
 	}
 	if !(n >= 0 && n < 1<<62) {
-		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v bytes are out of range", c.Invoked, field, n)
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v bytes are out of range", c.InvokedAs, field, n)
 	}
 	return int64(n), nil
 }
@@ -101,7 +101,7 @@ func mockNow(c *call.Call) (bson.D, error) {
 }
 
 func mockAdvance(c *call.Call) (bson.D, error) {
-	d, err := durationArg(c, c.Invoked)
+	d, err := durationArg(c, c.InvokedAs)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func mockAdvance(c *call.Call) (bson.D, error) {
 func mockAddShard(c *call.Call) (bson.D, error) {
 	options, isDoc := c.TargetArg().DocumentOK()
 	if n, isNumber := args.Number(c.TargetArg()); !isDoc && (!isNumber || n != 1) {
-		return nil, typeError(c, c.Invoked, c.TargetArg(), "an object {name, host, zones} or 1")
+		return nil, typeError(c, c.InvokedAs, c.TargetArg(), "an object {name, host, zones} or 1")
 	}
 	var shard mock.ShardSpec
 	elems, err := options.Elements()
@@ -141,7 +141,7 @@ func mockAddShard(c *call.Call) (bson.D, error) {
 				"mockAddShard takes {name: string, host: string, zones: [string]}, not %s: %s", key, e.Value())
 		}
 	}
-	id, err := c.Cluster.Membership().AddEmpty(shard)
+	id, err := c.Cluster.ShardMembership().AddEmpty(shard)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func mockRestart(c *call.Call) (bson.D, error) {
 }
 
 func mockPartition(c *call.Call) (bson.D, error) {
-	nodes, err := stringsArg(c, c.Invoked, c.TargetArg())
+	nodes, err := stringsArg(c, c.InvokedAs, c.TargetArg())
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func mockPartition(c *call.Call) (bson.D, error) {
 
 // mockSameMachineID makes the second of two shards use the machine id of the first.
 func mockSameMachineID(c *call.Call) (bson.D, error) {
-	shards, err := stringsArg(c, c.Invoked, c.TargetArg())
+	shards, err := stringsArg(c, c.InvokedAs, c.TargetArg())
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func mockHeal(c *call.Call) (bson.D, error) {
 	if name, isText := v.StringValueOK(); isText {
 		return bson.D{}, c.Cluster.Faults().Heal(name)
 	}
-	nodes, err := stringsArg(c, c.Invoked, v)
+	nodes, err := stringsArg(c, c.InvokedAs, v)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestFailNext(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			x := routertest.NewThreeShards(t)
 			x.OK("admin", test.fault)
-			got := x.Codes(find, len(test.want))
+			got := x.CodesOfRuns(find, len(test.want))
 			for i := range got {
 				if got[i] != test.want[i] {
 					t.Fatalf("codes %v, want %v", got, test.want)
@@ -49,7 +49,7 @@ func TestFailuresQueue(t *testing.T) {
 	x.OK("admin", d("mockFailNext", "count", "code", 91))
 	x.OK("admin", d("mockFailNext", "count", "code", 189))
 	x.OK("admin", d("mockFailNext", "distinct", "code", 91))
-	if got := x.Codes(d("count", "c"), 3); got[0] != 91 || got[1] != 189 || got[2] != 0 {
+	if got := x.CodesOfRuns(d("count", "c"), 3); got[0] != 91 || got[1] != 189 || got[2] != 0 {
 		t.Errorf("codes %v", got)
 	}
 	x.OK("admin", d("mockHeal", 1))

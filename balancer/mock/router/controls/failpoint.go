@@ -25,7 +25,7 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 	if c.DB != "admin" {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}
-	name := args.Text(c.Body.Lookup(c.Invoked))
+	name := args.Text(c.Body.Lookup(c.InvokedAs))
 	if slices.Contains(mock.FailPointNames(), name) {
 		return configureBlockingPoint(c, name)
 	}

@@ -16,7 +16,7 @@ func snapshotHandlers() map[string]call.Handler {
 
 func snapshotPath(c *call.Call, write bool) (string, error) {
 	if c.DB != "admin" {
-		return "", mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.Invoked)
+		return "", mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", c.InvokedAs)
 	}
 	name, err := nameArg(c, "the name of a file")
 	if err != nil {
@@ -24,7 +24,7 @@ func snapshotPath(c *call.Call, write bool) (string, error) {
 	}
 	switch {
 	case name == "":
-		return "", mongoerr.New(mongoerr.BadValue, "%s requires a file name, which is empty", c.Invoked)
+		return "", mongoerr.New(mongoerr.BadValue, "%s requires a file name, which is empty", c.InvokedAs)
 	case c.Node.SnapshotPath == nil:
 		return "", mongoerr.New(mongoerr.IllegalOperation,
 			"this mock has no directory for snapshots: start it with --dbpath, where snapshots are stored")

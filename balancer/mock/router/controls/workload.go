@@ -17,8 +17,8 @@ func mockWorkload(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	s := workload.Spec{Namespace: ns, KeyDistribution: c.Args.Text("keys"), HotRangeDrift: c.Args.Text("moves"),
-		Wave: c.Args.Text("wave")}
-	numbers := map[string]*float64{"rate": &s.Rate, "scatter": &s.Scatter}
+		RateCycle: c.Args.Text("wave")}
+	numbers := map[string]*float64{"rate": &s.Rate, "scatter": &s.ScatterShare}
 	count, size := 0.0, 0.0
 	numbers["count"], numbers["documentBytes"] = &count, &size
 	for name, into := range numbers {

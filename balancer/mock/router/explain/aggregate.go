@@ -98,7 +98,7 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	return explainQuery(c, a.Query, level, func(
-		ctx context.Context, parts []reads.ShardQuery, h homeShard,
+		ctx context.Context, parts []reads.ShardQuery, h fallbackShard,
 	) (bson.D, error) {
 		a.Joins.Ctx = ctx
 		return explainOnShards(ctx, c, a, all, parts, h, level)
@@ -113,7 +113,7 @@ func explainOnShards(
 	a reads.Aggregation,
 	all []bson.Raw,
 	parts []reads.ShardQuery,
-	h homeShard,
+	h fallbackShard,
 	level verbosity,
 ) (
 	bson.D, error) {
@@ -308,7 +308,7 @@ func mergeCursors(q call.Query) bson.D {
 // aggregateCommand returns the command in the format of the explanation.
 func aggregateCommand(c *call.Call) bson.D {
 	shown := bson.D{}
-	for _, name := range []string{c.Invoked, "pipeline", "cursor", "let", "hint"} {
+	for _, name := range []string{c.InvokedAs, "pipeline", "cursor", "let", "hint"} {
 		if v := c.Body.Lookup(name); !v.IsZero() {
 			shown = append(shown, bson.E{Key: name, Value: v})
 		}

@@ -116,7 +116,8 @@ func explainCommand(c *call.Call, name string, inner bson.Raw, level verbosity) 
 		return nil, err
 	}
 	innerCall := *c
-	innerCall.Body, innerCall.Args, innerCall.Invoked, innerCall.LetVariables = call.NewBody(inner, nil), parsed, name, nil
+	innerCall.Body, innerCall.Args, innerCall.InvokedAs, innerCall.LetVariables = call.NewBody(inner, nil), parsed, name,
+		nil
 	return run(&innerCall, level)
 }
 
@@ -201,7 +202,7 @@ func mergeStage(shards int, sorted bool) string {
 // shardPlans converts the executions on the shards to plan stages. wrap adds the command's own stage on
 // top.
 func shardPlans(
-	h homeShard,
+	h fallbackShard,
 	q call.Query,
 	parts []reads.ShardQuery,
 	wrap func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage,
@@ -293,7 +294,7 @@ func (e explanation) hashes(p shardPlan) (shape, key string) {
 
 // shapeHash returns queryShapeHash, which is that of $queryStats.
 func shapeHash(c *call.Call) bson.E {
-	return bson.E{Key: "queryShapeHash", Value: querystats.ShapeHash(c.DB, c.Invoked, c.Body.Raw)}
+	return bson.E{Key: "queryShapeHash", Value: querystats.ShapeHash(c.DB, c.InvokedAs, c.Body.Raw)}
 }
 
 // executionDoc returns executionStats: the sums, then the statistics of each shard.
@@ -335,12 +336,12 @@ func totalsDoc(returned int64, totals store.Totals) bson.D {
 // receives the shards' parts, which are executed unless only the plan is requested, and the shard that
 // would have the collection.
 func explainQuery(c *call.Call, q call.Query, level verbosity,
-	explainReads func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error)) (bson.D, error) {
+	explainReads func(ctx context.Context, parts []reads.ShardQuery, h fallbackShard) (bson.D, error)) (bson.D, error) {
 	captured, err := reads.ReachableReads(c, q)
 	if err != nil {
 		return nil, err
 	}
-	var h homeShard
+	var h fallbackShard
 	h.shard, h.host = c.Cluster.Statistics().HomeShard(q.NS)
 	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
 		planned, err := mock.PlanReads(captured, q.StoreQuery())
@@ -361,8 +362,8 @@ func explainQuery(c *call.Call, q call.Query, level verbosity,
 	})
 }
 
-// homeShard is the shard that explains a query on a collection that does not exist.
-type homeShard struct {
+// fallbackShard is the shard that explains a query on a collection that does not exist.
+type fallbackShard struct {
 	shard catalog.ShardID
 	host  string
 }
@@ -375,7 +376,7 @@ func explainFind(c *call.Call, level verbosity) (bson.D, error) {
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, pipelineOf(q, c.Args.Object("filter")))
 	}
-	return explainQuery(c, q, level, func(_ context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+	return explainQuery(c, q, level, func(_ context.Context, parts []reads.ShardQuery, h fallbackShard) (bson.D, error) {
 		e := explanation{ns: q.NS, query: q, parts: shardPlans(h, q, parts, planStages)}
 		e.mergeStage = mergeStage(len(e.parts), !q.Sort.IsEmpty())
 		reply := e.reply(c.Cluster, level)
@@ -395,7 +396,7 @@ func explainCount(c *call.Call, level verbosity) (bson.D, error) {
 		return explainOnView(c, q, level, countPipeline(q, c.Args.Object("query")))
 	}
 	q.CountOnly = true
-	return explainQuery(c, q, level, func(_ context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+	return explainQuery(c, q, level, func(_ context.Context, parts []reads.ShardQuery, h fallbackShard) (bson.D, error) {
 		plans := shardPlans(h, q, parts, func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 			return countStages(q, p, shape)
 		})
@@ -435,7 +436,7 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, distinctPipeline(q, c.Args.Object("query"), key))
 	}
-	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.ShardQuery, h fallbackShard) (bson.D, error) {
 		plans := shardPlans(h, q, parts, func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 			return distinctStages(ctx, key, p, shape)
 		})

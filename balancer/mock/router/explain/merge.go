@@ -15,7 +15,7 @@ import (
 
 // mergingShard returns the shard that merges the results of the shards: the shard with the unsharded
 // collection that the rest of the pipeline reads or writes. It returns "" for the router.
-func mergingShard(a reads.Aggregation, merger []bson.Raw, h homeShard) catalog.ShardID {
+func mergingShard(a reads.Aggregation, merger []bson.Raw, h fallbackShard) catalog.ShardID {
 	for _, s := range merger {
 		switch name, spec, _ := call.Stage(s); name {
 		case "$lookup", "$graphLookup":

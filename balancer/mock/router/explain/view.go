@@ -24,7 +24,7 @@ func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A)
 		return nil, err
 	}
 	aggregateCall := *c
-	aggregateCall.Body, aggregateCall.Invoked, aggregateCall.LetVariables = call.NewBody(raw, nil), "aggregate", nil
+	aggregateCall.Body, aggregateCall.InvokedAs, aggregateCall.LetVariables = call.NewBody(raw, nil), "aggregate", nil
 	if aggregateCall.Args, err = c.Node.Table()["aggregate"].Parse(raw); err != nil {
 		return nil, err
 	}

@@ -154,7 +154,7 @@ func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write
 	if call.IsView(c, q.NS) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.NS)
 	}
-	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.ShardQuery, h fallbackShard) (bson.D, error) {
 		plans := shardPlans(h, q, parts, func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 			if q.Sort.IsEmpty() {
 				shape.Limit = 0

@@ -61,7 +61,7 @@ func TestFailCommand(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			x := withTestCommands(t)
 			x.OK("admin", test.point)
-			if got := x.Codes(d("find", "c"), len(test.want)); !slices.Equal(got, test.want) {
+			if got := x.CodesOfRuns(d("find", "c"), len(test.want)); !slices.Equal(got, test.want) {
 				t.Errorf("codes %v, want %v", got, test.want)
 			}
 		})
@@ -136,7 +136,7 @@ func TestProbabilityIsRepeatable(t *testing.T) {
 	for i := range runs {
 		x := withTestCommands(t)
 		x.OK("admin", failCommand(d("activationProbability", 0.5), "failCommands", bson.A{"find"}, "errorCode", 91))
-		runs[i] = x.Codes(d("find", "c"), 64)
+		runs[i] = x.CodesOfRuns(d("find", "c"), 64)
 	}
 	if !slices.Equal(runs[0], runs[1]) || !slices.Contains(runs[0], 0) || !slices.Contains(runs[0], 91) {
 		t.Errorf("codes %v, then %v", runs[0], runs[1])

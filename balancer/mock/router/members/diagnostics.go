@@ -101,7 +101,7 @@ func memberKillOp(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "Expected field \"op\" to have numeric type, but found %s",
 			args.TypeName(v.Type))
 	}
-	id, err := servers.OpNumber(int64(n))
+	id, err := servers.ToOpID(int64(n))
 	if err != nil {
 		return nil, err
 	}

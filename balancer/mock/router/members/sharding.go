@@ -123,7 +123,7 @@ func memberShardingHandlers() map[string]call.Handler {
 
 // memberShardVersion returns the version of the chunks that the shard owns, if it knows the collection.
 func memberShardVersion(c *call.Call) (bson.D, error) {
-	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	name, isText := c.Body.Lookup(c.InvokedAs).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
 	}

@@ -254,7 +254,7 @@ func (a *Aggregation) compile(c *call.Call) error {
 			return call.ErrCollation(a.Collation)
 		}
 		if compares {
-			if err := call.CheckNoTexts(a.Collation, c.Body.Lookup("let")); err != nil {
+			if err := call.CheckNoStrings(a.Collation, c.Body.Lookup("let")); err != nil {
 				return err
 			}
 		}

@@ -253,7 +253,7 @@ func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time)
 			return err
 		}
 		changed := func() bool { return c.Cluster.Changes().HasAfter(s.position) }
-		if over, err := endsWait(c.Cluster.ClockUnderLock().Await(c.Ctx, deadline, changed)); over {
+		if over, err := isWaitOver(c.Cluster.ClockUnderLock().Await(c.Ctx, deadline, changed)); over {
 			return err
 		}
 	}

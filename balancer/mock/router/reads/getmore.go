@@ -51,7 +51,7 @@ func getMore(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.Unauthorized,
 			"Requested getMore on namespace '%s.%s', but cursor belongs to a different namespace %s", c.DB, coll, open.NS)
 	}
-	if c.Node.AuthRequired && !c.Peer.IsLoggedInAs(open.Owner) {
+	if c.Node.AuthRequired && !c.Conn.IsLoggedInAs(open.Owner) {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "cursor id %d was not created by the authenticated user", id)
 	}
 	if err := checkSession(c, id, open); err != nil {
@@ -102,8 +102,8 @@ func killCursors(c *call.Call) (bson.D, error) {
 	killed, notFound := bson.A{}, bson.A{}
 	for _, v := range values {
 		id := v.Int64()
-		if open := c.Node.Cursors.Open[id]; open != nil && c.Node.AuthRequired && !c.Peer.IsLoggedInAs(open.Owner) &&
-			!c.Node.Grants(c.Peer).Allows(access.ClusterResource(), "killAnyCursor") {
+		if open := c.Node.Cursors.Open[id]; open != nil && c.Node.AuthRequired && !c.Conn.IsLoggedInAs(open.Owner) &&
+			!c.Node.Grants(c.Conn).Allows(access.ClusterResource(), "killAnyCursor") {
 			return nil, c.UnauthorizedError()
 		}
 		if c.Node.Cursors.Kill(id) {

@@ -39,7 +39,7 @@ func find(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if c.Args.Bool("allowPartialResults") {
-		q.Partial = new(bool)
+		q.PartialResultsReturned = new(bool)
 	}
 	if docs, ok, err := findByIndexPoint(q, c, size); ok || err != nil {
 		return bson.D{{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: docs}, {Key: "id", Value: int64(0)},
@@ -50,7 +50,7 @@ func find(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	first := bson.D{{Key: "firstBatch", Value: cursor.Batch}}
-	if q.Partial != nil && *q.Partial {
+	if q.PartialResultsReturned != nil && *q.PartialResultsReturned {
 		first = append(first, bson.E{Key: "partialResultsReturned", Value: true})
 	}
 	return bson.D{{Key: "cursor", Value: append(first, bson.E{Key: "id", Value: cursor.ID},
@@ -68,7 +68,7 @@ func hasFewResults(q call.Query) bool {
 // releasing the lock. ok is false if that is not possible.
 func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
 	if !q.AllowsExpress() || !q.Sort.IsEmpty() || !document.IsEmpty(q.SortPattern) || !document.IsEmpty(q.Min) ||
-		!document.IsEmpty(q.Max) || q.Projection != nil || q.Partial != nil || c.Args.Bool("tailable") ||
+		!document.IsEmpty(q.Max) || q.Projection != nil || q.PartialResultsReturned != nil || c.Args.Bool("tailable") ||
 		c.Node.Member != nil || call.IsView(c, q.NS) {
 		return nil, false, nil
 	}
@@ -88,8 +88,8 @@ func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok
 
 // openFind runs a find up to its first batch.
 func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
-	open := &call.Cursor{NS: q.NS, NoTimeout: c.Args.Bool("noCursorTimeout"), HeldBytes: new(call.ByteCount)}
-	q.HeldBytes = open.HeldBytes
+	open := &call.Cursor{NS: q.NS, NoTimeout: c.Args.Bool("noCursorTimeout"), SortBytes: new(call.ByteCount)}
+	q.HeldBytes = open.SortBytes
 	tailable := c.Args.Bool("tailable")
 	if tailable {
 		// The tail must start where the find ended, so no write may come in between.
@@ -225,7 +225,7 @@ func distinct(c *call.Call) (bson.D, error) {
 		}
 		found, err := store.Distinct(ctx, key, slices.Values(docs))
 		if err == nil {
-			err = call.CheckNoTexts(q.Collation, found...)
+			err = call.CheckNoStrings(q.Collation, found...)
 		}
 		if err != nil {
 			return nil, err

@@ -53,11 +53,11 @@ func OpenQuery(c *call.Call, q call.Query) (call.Source, error) {
 // ReachableReads captures the reads of a query. If the query accepts partial results, it skips
 // unavailable shards.
 func ReachableReads(c *call.Call, q call.Query) ([]mock.Read, error) {
-	if _, special, err := c.Nodes(); q.Partial == nil || c.Node.Member != nil || special || err != nil {
+	if _, special, err := c.Nodes(); q.PartialResultsReturned == nil || c.Node.Member != nil || special || err != nil {
 		return readsFor(c, q.NS, q.Filter)
 	}
 	reads, partial, err := c.Request.CapturePartialReads(q.NS, q.Filter)
-	*q.Partial = partial
+	*q.PartialResultsReturned = partial
 	return reads, err
 }
 
@@ -266,7 +266,7 @@ func (p *ShardQuery) Collect(ctx context.Context, q call.Query, held *quota.Memo
 		p.Docs = append(p.Docs, doc)
 		p.RunStats.Bytes += int64(len(doc))
 		q.HeldBytes.Add(doc)
-		if err := held.Hold(len(doc) + quota.ItemOverhead); err != nil {
+		if err := held.Hold(len(doc) + quota.ItemOverheadBytes); err != nil {
 			return err
 		}
 		if p.Read.Plan.IsSorted() && int64(len(p.Docs)) == wanted {

@@ -60,15 +60,15 @@ func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 			return err
 		}
 		grown := func() bool { return c.Cluster.Collections().CanReadTail(t.position) }
-		if over, err := endsWait(c.Cluster.ClockUnderLock().Await(c.Ctx, deadline, grown)); over {
+		if over, err := isWaitOver(c.Cluster.ClockUnderLock().Await(c.Ctx, deadline, grown)); over {
 			return err
 		}
 	}
 }
 
-// endsWait reports whether a wait has ended without new documents. A timeout is not an error, nor is the
+// isWaitOver reports whether a wait has ended without new documents. A timeout is not an error, nor is the
 // fact that nothing can happen any more.
-func endsWait(err error) (over bool, failure error) {
+func isWaitOver(err error) (over bool, failure error) {
 	if err == nil {
 		return false, nil
 	}

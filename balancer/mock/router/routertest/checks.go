@@ -9,13 +9,13 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// BulkWrite returns a bulkWrite on doc1.e and other.c.
-func BulkWrite(ops bson.A, more ...any) bson.D {
+// BulkWriteCommand returns a bulkWrite on doc1.e and other.c.
+func BulkWriteCommand(ops bson.A, more ...any) bson.D {
 	return append(D("bulkWrite", 1, "ops", ops, "nsInfo", bson.A{D("ns", "doc1.e"), D("ns", "other.c")}), D(more...)...)
 }
 
-// PlainJSON returns a value as relaxed extended JSON.
-func PlainJSON(t *testing.T, v bson.RawValue) string {
+// RelaxedJSON returns a value as relaxed extended JSON.
+func RelaxedJSON(t *testing.T, v bson.RawValue) string {
 	t.Helper()
 	raw, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, false, false)
 	if err != nil {
@@ -117,8 +117,8 @@ func (t *Tester) Watch(db string, coll any, options bson.D, rest ...any) int64 {
 	return t.OK(db, D("aggregate", coll, "pipeline", pipeline, "cursor", D())).Lookup("cursor", "id").AsInt64()
 }
 
-// Codes runs a command n times on the database db and returns the error codes, 0 for success.
-func (t *Tester) Codes(command bson.D, n int) []int64 {
+// CodesOfRuns runs a command n times on the database db and returns the error codes, 0 for success.
+func (t *Tester) CodesOfRuns(command bson.D, n int) []int64 {
 	t.T.Helper()
 	var codes []int64
 	for range n {

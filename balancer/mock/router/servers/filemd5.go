@@ -19,14 +19,14 @@ import (
 func fileMD5(c *call.Call) (bson.D, error) {
 	find, err := bson.Marshal(bson.D{
 		{Key: "find", Value: cmp.Or(args.Text(c.Body.Lookup("root")), "fs") + ".chunks"},
-		{Key: "filter", Value: bson.D{{Key: "files_id", Value: bson.D{{Key: "$eq", Value: c.Body.Lookup(c.Invoked)}}}}},
+		{Key: "filter", Value: bson.D{{Key: "files_id", Value: bson.D{{Key: "$eq", Value: c.Body.Lookup(c.InvokedAs)}}}}},
 		{Key: "sort", Value: bson.D{{Key: "n", Value: 1}}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	findCall := *c
-	findCall.Body, findCall.Invoked = call.NewBody(find, nil), "find"
+	findCall.Body, findCall.InvokedAs = call.NewBody(find, nil), "find"
 	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) { return call.FindQuery(&findCall) })
 	if err != nil {
 		return nil, err

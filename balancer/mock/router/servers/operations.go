@@ -44,7 +44,7 @@ func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
 		kind = "command"
 	}
 	ns := c.DB + ".$cmd"
-	if name, isText := c.Body.Lookup(c.Invoked).StringValueOK(); isText && !strings.Contains(name, ".") && name != "" {
+	if name, isText := c.Body.Lookup(c.InvokedAs).StringValueOK(); isText && !strings.Contains(name, ".") && name != "" {
 		ns = c.DB + "." + name
 	} else if o.Name == "aggregate" {
 		ns += ".aggregate"
@@ -56,7 +56,7 @@ func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
 		{Key: "connectionId", Value: c.Client.ID},
 		{Key: "client", Value: c.Client.Remote},
 	}
-	if metadata := c.Peer.Metadata; metadata != nil {
+	if metadata := c.Conn.Metadata; metadata != nil {
 		if app := args.Text(metadata.Lookup("application", "name")); app != "" {
 			doc = append(doc, bson.E{Key: "appName", Value: app})
 		}
@@ -148,7 +148,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 func LocalOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	var docs []bson.D
 	for _, op := range c.Node.Operations.List() {
-		if allUsers || op.Call.Peer.UserName() == c.Peer.UserName() {
+		if allUsers || op.Call.Conn.UserName() == c.Conn.UserName() {
 			docs = append(docs, operationDoc(op, c.Cluster))
 		}
 	}
@@ -237,7 +237,7 @@ func killOp(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %v", n)
 	}
-	id, err := OpNumber(int64(n))
+	id, err := ToOpID(int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -245,8 +245,8 @@ func killOp(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// OpNumber checks the range of an operation id.
-func OpNumber(n int64) (int32, error) {
+// ToOpID checks the range of an operation id.
+func ToOpID(n int64) (int32, error) {
 	if n < math.MinInt32 || n > math.MaxInt32 {
 		return 0, mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)
 	}
@@ -266,7 +266,7 @@ func killOnShard(cluster *mock.Cluster, text string) (bson.D, error) {
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Failed to parse the op id of \"%s\": it is not a number", text)
 	}
-	id, err := OpNumber(n)
+	id, err := ToOpID(n)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func RecordQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took 
 			return
 		}
 		returned, cursor := countBatch(reply)
-		stats.Record(querystats.Query{Database: c.DB, Command: cmd.Name, Body: c.Body.Raw, Client: c.Peer.Metadata,
+		stats.Record(querystats.Query{Database: c.DB, Command: cmd.Name, Body: c.Body.Raw, Client: c.Conn.Metadata,
 			Returned: returned, Took: took, Cursor: cursor}, rate, now)
 	case "getMore":
 		returned, cursor := countBatch(reply)

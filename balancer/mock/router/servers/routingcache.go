@@ -16,7 +16,7 @@ import (
 // routerShardVersion returns the version of a collection or database in the router's cache
 // (rules/03-commands §1.7).
 func routerShardVersion(c *call.Call) (bson.D, error) {
-	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	name, isText := c.Body.Lookup(c.InvokedAs).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.BadValue, "getShardVersion takes a namespace")
 	}
@@ -77,7 +77,7 @@ func databaseEntry(c *call.Call, db string) (bson.Raw, bool) {
 // flushRouterConfig marks the cache entry of a collection, of a database with all its collections, or of
 // everything as stale. It accepts any name.
 func flushRouterConfig(c *call.Call) (bson.D, error) {
-	v := c.Body.Lookup(c.Invoked)
+	v := c.Body.Lookup(c.InvokedAs)
 	name, isText := v.StringValueOK()
 	if _, isNumber := args.Number(v); !isNumber && v.Type != bson.TypeBoolean && !isText {
 		return nil, mongoerr.New(mongoerr.WrongFieldType, "wrong type for field (flushRouterConfig) %s != string",

@@ -187,7 +187,7 @@ func shardingStatus(c *call.Call) any {
 func shardingStatistics(c *call.Call) any {
 	targeted := bson.D{}
 	for _, name := range call.TargetedCommands() {
-		by := c.Node.Counters.Targeted[name]
+		by := c.Node.Counters.ByTarget[name]
 		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
 			{Key: "allShards", Value: document.SmallestInt(by[call.ToAllShards].Load())}, {Key: "manyShards",
 				Value: document.SmallestInt(by[call.ToManyShards].Load())},

@@ -18,10 +18,10 @@ func clusterHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"transitionFromDedicatedConfigServer": func(c *call.Call) (bson.D, error) {
 			return bson.D{},
-				c.Cluster.Membership().AddConfigShard()
+				c.Cluster.ShardMembership().AddConfigShard()
 		},
 		"transitionToDedicatedConfigServer": func(c *call.Call) (bson.D, error) {
-			removal, err := c.Cluster.Membership().RemoveConfigShard()
+			removal, err := c.Cluster.ShardMembership().RemoveConfigShard()
 			if err != nil {
 				return nil, err
 			}

@@ -178,7 +178,7 @@ func TestConfigShardWithUnreadyDeletion(t *testing.T) {
 			if e.Name != "committed" {
 				return
 			}
-			r, err := x.Cluster.Membership().RemoveConfigShard()
+			r, err := x.Cluster.ShardMembership().RemoveConfigShard()
 			if left = r.Completed; err != nil {
 				t.Error(err)
 			}

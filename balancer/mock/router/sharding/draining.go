@@ -13,13 +13,13 @@ import (
 // since 8.3, and the same steps for a config shard.
 func drainingHandlers() map[string]call.Handler {
 	start := func(c *call.Call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.Cluster.Membership().StartShardDraining(s)
+		return bson.D{}, c.Cluster.ShardMembership().StartShardDraining(s)
 	}
 	stop := func(c *call.Call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.Cluster.Membership().StopDraining(s)
+		return bson.D{}, c.Cluster.ShardMembership().StopDraining(s)
 	}
 	commit := func(c *call.Call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.Cluster.Membership().CommitRemoval(s)
+		return bson.D{}, c.Cluster.ShardMembership().CommitRemoval(s)
 	}
 	return map[string]call.Handler{
 		"startShardDraining": shardHandler(findNonConfigShard("Cannot start the transition to dedicated config server using "+
@@ -65,7 +65,7 @@ func findNonConfigShard(cannot, instead string) func(*call.Call) (catalog.Shard,
 		name, _ := c.TargetArg().StringValueOK()
 		shard, err := c.Cluster.ConfigDB().FindShard(name)
 		switch {
-		case mongoerr.Is(err, mongoerr.ShardNotFound) && c.Invoked == "commitShardRemoval":
+		case mongoerr.Is(err, mongoerr.ShardNotFound) && c.InvokedAs == "commitShardRemoval":
 			return catalog.Shard{}, nil
 		case err == nil && shard.ID == catalog.ConfigServerID:
 			err = mongoerr.New(mongoerr.IllegalOperation, "%s when transitioning to a dedicated config server. %s", cannot,
@@ -76,7 +76,7 @@ func findNonConfigShard(cannot, instead string) func(*call.Call) (catalog.Shard,
 }
 
 func findConfigShard(c *call.Call) (catalog.Shard, error) {
-	return c.Cluster.Membership().ConfigShardToDrain()
+	return c.Cluster.ShardMembership().ConfigShardToDrain()
 }
 
 // The states of draining.
@@ -89,11 +89,11 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 	if !shard.Draining {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "The shard %s isn't draining", shard.ID)
 	}
-	status := c.Cluster.Membership().DrainingStatus(shard)
+	status := c.Cluster.ShardMembership().DrainingStatus(shard)
 	if status.NotClean {
 		return removalDoc(status), nil
 	}
-	collections := c.Cluster.Membership().CollectionsToMove(shard.ID)
+	collections := c.Cluster.ShardMembership().CollectionsToMove(shard.ID)
 	if status.IsEmpty() && len(collections) == 0 {
 		return bson.D{{Key: "msg", Value: "draining completed successfully"}, {Key: "state", Value: drainingComplete}}, nil
 	}
@@ -107,7 +107,7 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 		{Key: "collectionsToMove", Value: int64(len(collections))},
 		{Key: "dbs", Value: int64(len(status.Databases))},
 		{Key: "jumboChunks", Value: status.JumboChunks},
-		{Key: "estimatedRemainingBytes", Value: c.Cluster.Membership().BytesOn(shard.ID)},
+		{Key: "estimatedRemainingBytes", Value: c.Cluster.ShardMembership().BytesOn(shard.ID)},
 	}
 	doc = append(doc, bson.E{Key: "dbsToMove", Value: databases}, bson.E{Key: "collectionsToMove", Value: shown})
 	if truncated {

@@ -19,7 +19,7 @@ func shardHandlers() map[string]call.Handler {
 }
 
 func addShard(c *call.Call) (bson.D, error) {
-	address, isText := c.Body.Lookup(c.Invoked).StringValueOK()
+	address, isText := c.Body.Lookup(c.InvokedAs).StringValueOK()
 	if !isText {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "addShard takes a connection string")
 	}
@@ -39,13 +39,13 @@ func addShard(c *call.Call) (bson.D, error) {
 	if name == "" && !c.Body.Lookup("name").IsZero() {
 		return nil, mongoerr.New(mongoerr.BadValue, "shard name cannot be empty")
 	}
-	id, err := c.Cluster.Membership().Add(set, name)
+	id, err := c.Cluster.ShardMembership().Add(set, name)
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
 // removeShard starts the removal of a shard or returns its progress.
 func removeShard(c *call.Call) (bson.D, error) {
-	removal, err := c.Cluster.Membership().Remove(c.Args.Text("removeShard"))
+	removal, err := c.Cluster.ShardMembership().Remove(c.Args.Text("removeShard"))
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func removalDoc(removal mock.Removal) bson.D {
 	case removal.NotClean:
 		doc := bson.D{{Key: "msg", Value: "waiting for data to be cleaned up"}, {Key: "state", Value: "pendingDataCleanup"},
 			{Key: "pendingRangeDeletions", Value: removal.PendingDeletions}}
-		if removal.FirstNonEmpty != "" {
-			doc = append(doc, bson.E{Key: "firstNonEmptyCollection", Value: removal.FirstNonEmpty})
+		if removal.FirstNonEmptyCollection != "" {
+			doc = append(doc, bson.E{Key: "firstNonEmptyCollection", Value: removal.FirstNonEmptyCollection})
 		}
 		return doc
 	}

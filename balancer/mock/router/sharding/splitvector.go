@@ -73,7 +73,7 @@ func readSplitVectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
 		if !isNumber || !(n > 0) { // also NaN
 			return mongoerr.New(mongoerr.InvalidOptions, "maxChunkObjects must be greater than 0")
 		}
-		req.MaxKeys = int64(n)
+		req.MaxKeysPerPiece = int64(n)
 	}
 	megabytes, hasMB := args.Number(c.Body.Lookup("maxChunkSize"))
 	size, hasBytes := args.Number(c.Body.Lookup("maxChunkSizeBytes"))

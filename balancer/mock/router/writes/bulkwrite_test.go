@@ -26,31 +26,31 @@ func TestBulkWriteAnswers(t *testing.T) {
 		items   string
 		sums    string
 	}{
-		{"insert", routertest.BulkWrite(bson.A{d("insert", 1, "document", d("_id", 1))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nInserted")},
-		{"update", routertest.BulkWrite(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", d("$set", d("x", 1)))}),
+		{"insert", routertest.BulkWriteCommand(bson.A{d("insert", 1, "document", d("_id", 1))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nInserted")},
+		{"update", routertest.BulkWriteCommand(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", d("$set", d("x", 1)))}),
 			`[{"ok":1.0,"idx":0,"n":1,"nModified":1}]`, `"nErrors":0,"nInserted":0,"nMatched":1,"nModified":1,"nUpserted":0,"nDeleted":0`},
-		{"update of many on two shards", routertest.BulkWrite(bson.A{d("update", 0, "filter", d(), "updateMods", bson.A{d("$set", d("x", 1))}, "multi", true)}),
+		{"update of many on two shards", routertest.BulkWriteCommand(bson.A{d("update", 0, "filter", d(), "updateMods", bson.A{d("$set", d("x", 1))}, "multi", true)}),
 			`[{"ok":1.0,"idx":0,"n":20,"nModified":20}]`, `"nErrors":0,"nInserted":0,"nMatched":20,"nModified":20,"nUpserted":0,"nDeleted":0`},
-		{"upsert", routertest.BulkWrite(bson.A{d("update", 1, "filter", d("_id", 7), "updateMods", d("x", 1), "upsert", true)}),
+		{"upsert", routertest.BulkWriteCommand(bson.A{d("update", 1, "filter", d("_id", 7), "updateMods", d("x", 1), "upsert", true)}),
 			`[{"ok":1.0,"idx":0,"n":1,"nModified":0,"upserted":{"_id":7}}]`, one("nUpserted")},
-		{"delete", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
-		{"delete of many", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("i", 3), "multi", true)}),
+		{"delete", routertest.BulkWriteCommand(bson.A{d("delete", 0, "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
+		{"delete of many", routertest.BulkWriteCommand(bson.A{d("delete", 0, "filter", d("i", 3), "multi", true)}),
 			`[{"ok":1.0,"idx":0,"n":4}]`, strings.Replace(none, `"nDeleted":0`, `"nDeleted":4`, 1)},
-		{"NaN is namespace 0", routertest.BulkWrite(bson.A{d("delete", math.NaN(), "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
-		{"errors only", routertest.BulkWrite(bson.A{d("insert", 1, "document", d("_id", 1))}, "errorsOnly", true), `[]`, one("nInserted")},
-		{"an ordered list ends at an error", routertest.BulkWrite(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}),
+		{"NaN is namespace 0", routertest.BulkWriteCommand(bson.A{d("delete", math.NaN(), "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
+		{"errors only", routertest.BulkWriteCommand(bson.A{d("insert", 1, "document", d("_id", 1))}, "errorsOnly", true), `[]`, one("nInserted")},
+		{"an ordered list ends at an error", routertest.BulkWriteCommand(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}),
 			`[{"ok":0.0,"idx":0,` + duplicate + `,"n":0}]`, one("nErrors")},
-		{"an unordered one does not", routertest.BulkWrite(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}, "ordered", false),
+		{"an unordered one does not", routertest.BulkWriteCommand(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}, "ordered", false),
 			`[{"ok":0.0,"idx":0,` + duplicate + `,"n":0},{"ok":1.0,"idx":1,"n":1}]`, `"nErrors":1,"nInserted":1,"nMatched":0,"nModified":0,"nUpserted":0,"nDeleted":0`},
-		{"let", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("$expr", d("$eq", bson.A{"$k", "$$k"})))}, "let", d("k", 5)), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
-		{"constants", routertest.BulkWrite(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", bson.A{d("$set", d("x", "$$c"))}, "constants", d("c", 5))}),
+		{"let", routertest.BulkWriteCommand(bson.A{d("delete", 0, "filter", d("$expr", d("$eq", bson.A{"$k", "$$k"})))}, "let", d("k", 5)), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
+		{"constants", routertest.BulkWriteCommand(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", bson.A{d("$set", d("x", "$$c"))}, "constants", d("c", 5))}),
 			`[{"ok":1.0,"idx":0,"n":1,"nModified":1}]`, `"nErrors":0,"nInserted":0,"nMatched":1,"nModified":1,"nUpserted":0,"nDeleted":0`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			x := routertest.NewExplainState(t)
 			reply := x.OK("admin", tt.command)
-			if got := routertest.PlainJSON(t, reply.Lookup("cursor", "firstBatch")); got != tt.items {
+			if got := routertest.RelaxedJSON(t, reply.Lookup("cursor", "firstBatch")); got != tt.items {
 				t.Errorf("items %s\n want %s", got, tt.items)
 			}
 			if ns, id := reply.Lookup("cursor", "ns").StringValue(), reply.Lookup("cursor", "id").AsInt64(); ns != "admin.$cmd.bulkWrite" || id != 0 {
@@ -72,19 +72,19 @@ func TestBulkWriteRefusals(t *testing.T) {
 		command bson.D
 		code    int
 	}{
-		{"another database", "doc1", routertest.BulkWrite(bson.A{insert}), 13},
-		{"no operations", "admin", routertest.BulkWrite(bson.A{}), 16},
+		{"another database", "doc1", routertest.BulkWriteCommand(bson.A{insert}), 13},
+		{"no operations", "admin", routertest.BulkWriteCommand(bson.A{}), 16},
 		{"operations missing", "admin", d("bulkWrite", 1, "nsInfo", bson.A{}), 40414},
 		{"namespaces missing", "admin", d("bulkWrite", 1, "ops", bson.A{insert}), 40414},
-		{"unknown argument", "admin", routertest.BulkWrite(bson.A{insert}, "nope", 1), 40415},
-		{"unknown argument of an operation", "admin", routertest.BulkWrite(bson.A{d("insert", 0, "document", d(), "upsert", true)}), 40415},
-		{"unknown operation", "admin", routertest.BulkWrite(bson.A{d("replace", 0)}), 40415},
-		{"no such namespace", "admin", routertest.BulkWrite(bson.A{d("insert", 2, "document", d())}), 2},
+		{"unknown argument", "admin", routertest.BulkWriteCommand(bson.A{insert}, "nope", 1), 40415},
+		{"unknown argument of an operation", "admin", routertest.BulkWriteCommand(bson.A{d("insert", 0, "document", d(), "upsert", true)}), 40415},
+		{"unknown operation", "admin", routertest.BulkWriteCommand(bson.A{d("replace", 0)}), 40415},
+		{"no such namespace", "admin", routertest.BulkWriteCommand(bson.A{d("insert", 2, "document", d())}), 2},
 		{"bad namespace", "admin", d("bulkWrite", 1, "ops", bson.A{insert}, "nsInfo", bson.A{d("ns", "nothing")}), 73},
 		{"another UUID", "admin", d("bulkWrite", 1, "ops", bson.A{insert}, "nsInfo", bson.A{d("ns", "doc1.e", "collectionUUID", bson.Binary{Subtype: 4, Data: make([]byte, 16)}), d("ns", "other.c")}), 361},
-		{"no filter", "admin", routertest.BulkWrite(bson.A{d("delete", 0)}), 40414},
-		{"a filter that is none", "admin", routertest.BulkWrite(bson.A{d("delete", 0, "filter", 1)}), 14},
-		{"many in a retryable write", "admin", retryable(routertest.BulkWrite(bson.A{d("delete", 0, "filter", d(), "multi", true)}), 1), 72},
+		{"no filter", "admin", routertest.BulkWriteCommand(bson.A{d("delete", 0)}), 40414},
+		{"a filter that is none", "admin", routertest.BulkWriteCommand(bson.A{d("delete", 0, "filter", 1)}), 14},
+		{"many in a retryable write", "admin", retryable(routertest.BulkWriteCommand(bson.A{d("delete", 0, "filter", d(), "multi", true)}), 1), 72},
 	} {
 		if code := x.Code(tt.db, tt.command); code != tt.code {
 			t.Errorf("%s: code %d, want %d", tt.name, code, tt.code)
@@ -101,7 +101,7 @@ func TestBulkWriteCursor(t *testing.T) {
 	for i := range 5 {
 		ops = append(ops, d("insert", 1, "document", d("_id", i)))
 	}
-	cursor := x.OK("admin", routertest.BulkWrite(ops, "cursor", d("batchSize", 2))).Lookup("cursor").Document()
+	cursor := x.OK("admin", routertest.BulkWriteCommand(ops, "cursor", d("batchSize", 2))).Lookup("cursor").Document()
 	if first, _ := cursor.Lookup("firstBatch").Array().Values(); len(first) != 2 {
 		t.Errorf("the first batch has %d", len(first))
 	}
@@ -113,7 +113,7 @@ func TestBulkWriteCursor(t *testing.T) {
 
 func TestRetriedBulkWrite(t *testing.T) {
 	x := routertest.NewExplainState(t)
-	ops := routertest.BulkWrite(bson.A{d("insert", 1, "document", d("_id", 1)), d("update", 0, "filter", d("k", 1), "updateMods", d("$inc", d("n", 1)))})
+	ops := routertest.BulkWriteCommand(bson.A{d("insert", 1, "document", d("_id", 1)), d("update", 0, "filter", d("k", 1), "updateMods", d("$inc", d("n", 1)))})
 	first := x.OK("admin", retryable(ops, 1))
 	again := x.OK("admin", retryable(ops, 1))
 	for _, name := range []string{"cursor", "nInserted", "nModified"} {
@@ -121,7 +121,7 @@ func TestRetriedBulkWrite(t *testing.T) {
 			t.Errorf("%s was %s and is %s", name, a, b)
 		}
 	}
-	if got := routertest.PlainJSON(t, again.Lookup("retriedStmtIds")); got != "[0,1]" {
+	if got := routertest.RelaxedJSON(t, again.Lookup("retriedStmtIds")); got != "[0,1]" {
 		t.Errorf("retried %s", got)
 	}
 	if got := x.IDs("doc1", d("find", "e", "filter", d("n", 2, "k", 1))); !routertest.Same(got, 1) {

@@ -33,7 +33,7 @@ func beginRetryable(c *call.Call, statements int) (*statementIDs, error) {
 	newest := c.Session.LastWrite
 	switch {
 	case newest == nil || newest.Number < *c.TxnNumber:
-		newest = &call.RetryableWrite{Number: *c.TxnNumber, Done: make(map[int32]*call.Outcome, statements)}
+		newest = &call.RetryableWrite{Number: *c.TxnNumber, Outcomes: make(map[int32]*call.Outcome, statements)}
 		c.Session.LastWrite = newest
 	case newest.Number > *c.TxnNumber:
 		return nil, mongoerr.New(mongoerr.TransactionTooOld,
@@ -50,7 +50,7 @@ func readStatementIDs(c *call.Call, s *statementIDs, statements int) error {
 		n, isInt := v.Int32OK()
 		if !isInt {
 			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtId' is the wrong type '%s', expected type 'int'",
-				c.Invoked, args.TypeName(v.Type))
+				c.InvokedAs, args.TypeName(v.Type))
 		}
 		s.first = n
 	}
@@ -61,7 +61,7 @@ func readStatementIDs(c *call.Call, s *statementIDs, statements int) error {
 	array, isArray := v.ArrayOK()
 	if !isArray {
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' is the wrong type '%s', expected type 'array'",
-			c.Invoked, args.TypeName(v.Type))
+			c.InvokedAs, args.TypeName(v.Type))
 	}
 	if !c.Body.Lookup("stmtId").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command")
@@ -78,7 +78,7 @@ func readStatementIDs(c *call.Call, s *statementIDs, statements int) error {
 	for _, v := range values {
 		n, isInt := v.Int32OK()
 		if !isInt {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.Invoked,
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.stmtIds' holds a %s, expected type 'int'", c.InvokedAs,
 				args.TypeName(v.Type))
 		}
 		s.ids = append(s.ids, n)
@@ -105,7 +105,7 @@ func (s *statementIDs) runOnce(
 		return run()
 	}
 	id := s.id(i)
-	if before, done := s.write.Done[id]; done {
+	if before, done := s.write.Outcomes[id]; done {
 		if before.CollectionRewriteCount != c.Cluster.Reshardings().RewriteCount(ns) {
 			return nil, mongoerr.New(mongoerr.IncompleteTransactionHistory,
 				"Incomplete history detected for transaction %d on session %s", s.write.Number, c.Body.Lookup("lsid"))
@@ -123,7 +123,7 @@ func (s *statementIDs) runOnce(
 			own.CollectionRewriteCount = n
 			result = &own
 		}
-		s.write.Done[id] = result
+		s.write.Outcomes[id] = result
 		s.write.Unsaved = true
 	}
 	return result, err

@@ -95,7 +95,7 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 	}
 	var arrayFilters []bson.Raw
 	if v := options.Lookup("arrayFilters"); !v.IsZero() {
-		if arrayFilters, err = args.DocumentsAt(c.Invoked+".arrayFilters", v); err != nil {
+		if arrayFilters, err = args.DocumentsAt(c.InvokedAs+".arrayFilters", v); err != nil {
 			return req, err
 		}
 	}

@@ -43,9 +43,9 @@ type statementResult struct {
 // readStatements reads the statements of a batch of writes: 1 to 100,000 documents.
 func readStatements(c *call.Call, field string) ([]bson.Raw, error) {
 	if c.Body.Lookup(field).IsZero() {
-		return nil, args.MissingField(c.Invoked, field)
+		return nil, args.MissingField(c.InvokedAs, field)
 	}
-	docs, err := args.DocumentsAt(c.Invoked+"."+field, c.Body.Lookup(field))
+	docs, err := args.DocumentsAt(c.InvokedAs+"."+field, c.Body.Lookup(field))
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*
 	by := options.Lookup("sort")
 	collation, err := c.Collation(options)
 	if err == nil && collation != nil {
-		err = call.CheckNoTexts(collation, append(comparedParts(u), filter, options.Lookup("arrayFilters"),
+		err = call.CheckNoStrings(collation, append(comparedParts(u), filter, options.Lookup("arrayFilters"),
 			c.Body.Lookup("let"))...)
 	}
 	if err != nil {
@@ -247,7 +247,7 @@ func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*
 	doc, isDoc := by.DocumentOK()
 	if !isDoc {
 		return nil, hint, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(by.Type))
+			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.InvokedAs, args.TypeName(by.Type))
 	}
 	if collation != nil && !document.IsEmpty(doc) {
 		return nil, hint, call.ErrCollation(collation)

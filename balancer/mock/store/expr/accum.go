@@ -43,9 +43,9 @@ type AccumulatorSpec struct {
 	New  func(c *Evaluation) (Accumulator, error)
 }
 
-// listAccumulators also work as expressions, over their arguments or over the elements of a single array
+// expressionAccumulators also work as expressions, over their arguments or over the elements of a single array
 // argument.
-var listAccumulators = map[string]func() Accumulator{
+var expressionAccumulators = map[string]func() Accumulator{
 	"$sum": func() Accumulator { return &Sum{} },
 	"$avg": func() Accumulator { return &average{} },
 	"$min": func() Accumulator { return &extreme{sign: -1} },
@@ -263,7 +263,7 @@ func (p *pushAll) Add(_ *quota.Meter, args []value.Value) error {
 		return nil
 	}
 	p.list = append(p.list, args[0])
-	return p.addBytes(len(args[0].Value) + quota.ItemOverhead)
+	return p.addBytes(len(args[0].Value) + quota.ItemOverheadBytes)
 }
 
 func (p *pushAll) Result(*quota.Meter) value.Value { return document.Array(p.list) }
@@ -285,7 +285,7 @@ func (s *setOf) Add(_ *quota.Meter, args []value.Value) error {
 	}
 	s.seen[key] = true
 	s.list = append(s.list, v)
-	return s.addBytes(len(key) + len(v.Value) + quota.ItemOverhead)
+	return s.addBytes(len(key) + len(v.Value) + quota.ItemOverheadBytes)
 }
 
 func (s *setOf) Result(*quota.Meter) value.Value { return document.Array(s.list) }
@@ -315,7 +315,7 @@ func (m *mergedObject) Add(w *quota.Meter, args []value.Value) error {
 		}
 		m.indexes[string(name)] = len(m.fields)
 		m.fields = append(m.fields, document.Field{Name: string(name), Value: f})
-		m.bytes += 2*len(name) + len(f.Value) + quota.ItemOverhead
+		m.bytes += 2*len(name) + len(f.Value) + quota.ItemOverheadBytes
 	}
 	return nil
 }

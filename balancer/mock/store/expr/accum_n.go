@@ -76,7 +76,7 @@ func (e *extremeN) trim(w *quota.Meter) {
 	e.list = trimTo(&e.memoryCounter, e.list, 0, min(e.n, len(e.list)), valueMemory)
 }
 
-func valueMemory(v value.Value) int { return len(v.Value) + quota.ItemOverhead }
+func valueMemory(v value.Value) int { return len(v.Value) + quota.ItemOverheadBytes }
 
 // trimTo keeps a part of an accumulator's list.
 func trimTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) []T {
@@ -122,7 +122,7 @@ func (t *topN) Add(w *quota.Meter, args []value.Value) error {
 	return err
 }
 
-func (i topItem) size() int { return len(i.key) + len(i.output.Value) + quota.ItemOverhead }
+func (i topItem) size() int { return len(i.key) + len(i.output.Value) + quota.ItemOverheadBytes }
 
 // trim keeps the first or last n items.
 func (t *topN) trim(w *quota.Meter) {
@@ -195,7 +195,7 @@ func (c *Compiler) CompileAccumulator(
 		_, err = rejectJavaScript(name, arg, sc)
 		return acc, true, err
 	}
-	if start, ok := listAccumulators[name]; ok {
+	if start, ok := expressionAccumulators[name]; ok {
 		acc, err = c.compileUnaryAccumulator(name, arg, sc, start)
 		return acc, true, err
 	}
@@ -380,7 +380,7 @@ func (c *Compiler) compileAccumulate(name string, arg value.Value, sc *Scope) (E
 	if err != nil {
 		return nil, err
 	}
-	start := listAccumulators[name]
+	start := expressionAccumulators[name]
 	return c.fold(ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		vs, err := EvalAll(args, c)
 		if err != nil {
@@ -454,7 +454,7 @@ func accumulateAll(w *quota.Meter, acc Accumulator, vs []value.Value) (value.Val
 // AccumulatorNames returns the sorted names of all accumulators.
 func AccumulatorNames() []string {
 	names := []string{"$count", "$median", "$percentile"}
-	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(expressionAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(arrayAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(nAccumulators))

@@ -51,13 +51,13 @@ type callExpression struct {
 	// shortCircuits is the operator's entry in shortCircuitByOperator; nil if all arguments are needed.
 	shortCircuits func(args []value.Value) bool
 	minArgs       int // the minimum number of arguments of call
-	// fallbacks are placeholders for onError and onNull, at their places among the arguments; nil for none. Such an
+	// deferredArgs are placeholders for onError and onNull, at their places among the arguments; nil for none. Such an
 	// argument is evaluated only if call returns its placeholder.
-	fallbacks []value.Value
+	deferredArgs []value.Value
 }
 
-// fallbackType is the type of a placeholder, whose content is the argument's index.
-const fallbackType bson.Type = 0xf1
+// deferredArgType is the type of a placeholder, whose content is the argument's index.
+const deferredArgType bson.Type = 0xf1
 
 func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 	var buf [4]value.Value
@@ -69,8 +69,8 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 			args = append(args, value.OmittedArgument)
 			continue
 		}
-		if e.fallbacks != nil && e.fallbacks[i].Type == fallbackType {
-			args = append(args, e.fallbacks[i])
+		if e.deferredArgs != nil && e.deferredArgs[i].Type == deferredArgType {
+			args = append(args, e.deferredArgs[i])
 			continue
 		}
 		v, err := a.Eval(c)
@@ -95,7 +95,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 		return value.Value{}, err
 	}
 	v, err := e.call(c, args)
-	if err == nil && v.Type == fallbackType {
+	if err == nil && v.Type == deferredArgType {
 		return e.args[v.Value[0]].Eval(c)
 	}
 	if err == nil {
@@ -235,10 +235,10 @@ func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Valu
 	e := &callExpression{args: args, call: f.call}
 	for i, name := range names {
 		if args[i] != nil && (name == "onError" || name == "onNull") {
-			if e.fallbacks == nil {
-				e.fallbacks = make([]value.Value, len(args))
+			if e.deferredArgs == nil {
+				e.deferredArgs = make([]value.Value, len(args))
 			}
-			e.fallbacks[i] = value.Value{Type: fallbackType, Value: []byte{byte(i)}}
+			e.deferredArgs[i] = value.Value{Type: deferredArgType, Value: []byte{byte(i)}}
 		}
 	}
 	return c.fold(e, args, sc)

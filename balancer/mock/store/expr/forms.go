@@ -57,7 +57,7 @@ func (c *Compiler) specialForms(l Language) map[string]operatorCompiler {
 	for _, name := range []string{"$median", "$percentile"} {
 		forms[name] = c.compileQuantileExpression
 	}
-	for name := range listAccumulators {
+	for name := range expressionAccumulators {
 		forms[name] = c.compileAccumulate
 	}
 	for name := range nAccumulators {

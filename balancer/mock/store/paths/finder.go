@@ -14,10 +14,10 @@ type Finder struct {
 
 // walkedDocument is a document that was searched for fields.
 type walkedDocument struct {
-	size            int
-	fieldsWalked    int // number of fields passed so far
-	maxFieldsWalked int // maximum number of fields passed by one search
-	index           map[string]value.Value
+	size         int
+	fieldsWalked int // number of fields passed so far
+	longestWalk  int // maximum number of fields passed by one search
+	index        map[string]value.Value
 }
 
 // A document gets an index if it has at least this size and was searched this often. The Finder
@@ -40,7 +40,7 @@ func (f *Finder) Find(w *quota.Meter, doc []byte, name string) value.Value {
 	if d.index != nil {
 		return d.index[name]
 	}
-	if d.fieldsWalked > minIndexedWalks*max(d.maxFieldsWalked, minIndexedWalks) {
+	if d.fieldsWalked > minIndexedWalks*max(d.longestWalk, minIndexedWalks) {
 		d.index = indexFields(w, doc)
 		return d.index[name]
 	}
@@ -51,7 +51,7 @@ func (f *Finder) Find(w *quota.Meter, doc []byte, name string) value.Value {
 			break
 		}
 	}
-	d.fieldsWalked, d.maxFieldsWalked = d.fieldsWalked+passed, max(d.maxFieldsWalked, passed)
+	d.fieldsWalked, d.longestWalk = d.fieldsWalked+passed, max(d.longestWalk, passed)
 	return found
 }
 

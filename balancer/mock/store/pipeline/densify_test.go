@@ -15,7 +15,7 @@ func TestDensifyLimit(t *testing.T) {
 	s := &densifyStage{field: []string{"k"}, step: value.Int32(1)}
 	part := []bson.Raw{storetest.Raw(t, `{"k": 1}`), storetest.Raw(t, `{"k": 3}`)}
 	bounds := []value.Value{value.Int32(1), value.Int32(3)}
-	out := densified{docs: make([]bson.Raw, maxDensified+10), held: &quota.Memory{}}
+	out := densified{docs: make([]bson.Raw, maxDensified+10), memory: &quota.Memory{}}
 	if err := s.fill(&out, part, bounds); err != nil || len(out.docs) != maxDensified+13 {
 		t.Errorf("%d documents, %v", len(out.docs), err)
 	}

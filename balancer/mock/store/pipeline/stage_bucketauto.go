@@ -109,7 +109,7 @@ func sortedByKey(
 		if err != nil {
 			return nil, err
 		}
-		if err := held.Hold(len(doc) + len(v.Value) + 2*quota.ItemOverhead); err != nil {
+		if err := held.Hold(len(doc) + len(v.Value) + 2*quota.ItemOverheadBytes); err != nil {
 			return nil, err
 		}
 		all = append(all, keyedDocument{expr.OrNull(v), doc})

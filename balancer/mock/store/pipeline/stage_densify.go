@@ -134,7 +134,7 @@ func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 		if s.fullRange {
 			bounds = s.valueRange(all)
 		}
-		out := densified{held: held}
+		out := densified{memory: held}
 		for _, part := range parts {
 			within := bounds
 			if !s.fullRange && s.bounds == nil {
@@ -168,7 +168,7 @@ func (s *densifyStage) valueRange(docs []bson.Raw) []value.Value {
 type densified struct {
 	docs      []bson.Raw
 	generated int // of docs
-	held      *quota.Memory
+	memory    *quota.Memory
 }
 
 // add appends a generated document.
@@ -178,7 +178,7 @@ func (d *densified) add(doc bson.Raw) error {
 			maxDensified)
 	}
 	d.docs = append(d.docs, doc)
-	return d.held.Hold(len(doc) + quota.ItemOverhead)
+	return d.memory.Hold(len(doc) + quota.ItemOverheadBytes)
 }
 
 // fill appends the documents of a partition and generates documents for the gaps.
@@ -211,7 +211,7 @@ func (s *densifyStage) fill(out *densified, part []bson.Raw, bounds []value.Valu
 			if err := advance(); err != nil {
 				return err
 			}
-			if err := out.held.Meter.ChargeBytes(len(model)); err != nil {
+			if err := out.memory.Meter.ChargeBytes(len(model)); err != nil {
 				return err
 			}
 		}

@@ -172,7 +172,7 @@ func (s *graphStage) search(
 				continue
 			}
 			tried[key] = true
-			if err := held.Hold(len(key) + quota.ItemOverhead); err != nil {
+			if err := held.Hold(len(key) + quota.ItemOverheadBytes); err != nil {
 				return value.Value{}, err
 			}
 			for _, i := range byKey[key] {
@@ -180,7 +180,7 @@ func (s *graphStage) search(
 					continue
 				}
 				found[i] = true
-				if err := held.Hold(len(others[i]) + quota.ItemOverhead); err != nil {
+				if err := held.Hold(len(others[i]) + quota.ItemOverheadBytes); err != nil {
 					return value.Value{}, err
 				}
 				if err := w.ChargeBytes(len(others[i])); err != nil {

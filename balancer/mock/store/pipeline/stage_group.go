@@ -119,7 +119,7 @@ func (g *groupStage) run(r *execution, in quota.Docs) quota.Docs {
 				}
 				index[id] = one
 				order = append(order, one)
-				if err := held.Hold(len(id) + len(key.Value) + quota.ItemOverhead*(1+len(g.fields))); err != nil {
+				if err := held.Hold(len(id) + len(key.Value) + quota.ItemOverheadBytes*(1+len(g.fields))); err != nil {
 					return nil, err
 				}
 			}

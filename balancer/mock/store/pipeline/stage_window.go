@@ -306,7 +306,7 @@ func (s *windowStage) evalWindows(ctx *expr.Evaluation, w window, part []bson.Ra
 			}
 		}
 		out[i] = acc.Result(ctx.Meter)
-		if err := held.Hold(len(out[i].Value) + quota.ItemOverhead); err != nil {
+		if err := held.Hold(len(out[i].Value) + quota.ItemOverheadBytes); err != nil {
 			return nil, err
 		}
 		if err := ctx.Meter.ChargeBytes(len(out[i].Value)); err != nil {

@@ -15,7 +15,7 @@ type Budget struct {
 	max int64
 
 	mu           sync.Mutex
-	used         int64
+	usedBytes    int64
 	refusedBytes int64 // held by failed commands that have not ended yet
 	opened       atomic.Uint64
 	accounts     map[*Account]struct{}
@@ -30,7 +30,7 @@ func NewBudget(maxBytes int64) *Budget {
 type Account struct {
 	budget     *Budget
 	number     uint64 // increases with the time of opening
-	held       int64
+	usedBytes  int64
 	cancel     context.CancelCauseFunc
 	refusedErr error // the reason of the failure
 }
@@ -72,7 +72,7 @@ func accountOf(ctx context.Context) *Account {
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used
+	return b.usedBytes
 }
 
 // Reserve reserves n more bytes. It fails with ExceededMemoryLimit if the budget is exhausted and no
@@ -84,26 +84,26 @@ func (a *Account) Reserve(n int64) error {
 	b := a.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for a.refusedErr == nil && b.max > 0 && b.used-b.refusedBytes+n > b.max {
+	for a.refusedErr == nil && b.max > 0 && b.usedBytes-b.refusedBytes+n > b.max {
 		b.largest(a, n).refuseCommand(n)
 	}
 	if a.refusedErr != nil {
 		return a.refusedErr
 	}
 	b.accounts[a] = struct{}{}
-	a.held, b.used = a.held+n, b.used+n
+	a.usedBytes, b.usedBytes = a.usedBytes+n, b.usedBytes+n
 	return nil
 }
 
 // largest returns the account with the most memory, including the n bytes that a requests.
 func (b *Budget) largest(a *Account, n int64) *Account {
-	found, most := a, a.held+n
+	found, most := a, a.usedBytes+n
 	for other := range b.accounts {
-		if other == a || other.refusedErr != nil || other.held < most ||
-			other.held == most && other.number < found.number {
+		if other == a || other.refusedErr != nil || other.usedBytes < most ||
+			other.usedBytes == most && other.number < found.number {
 			continue
 		}
-		found, most = other, other.held
+		found, most = other, other.usedBytes
 	}
 	return found
 }
@@ -113,8 +113,8 @@ func (b *Budget) largest(a *Account, n int64) *Account {
 func (a *Account) refuseCommand(n int64) {
 	a.refusedErr = mongoerr.New(mongoerr.ExceededMemoryLimit, "the commands of this process use %d bytes of memory, and "+
 		"%d more would exceed the limit (--memory %d): this command, which uses %d bytes, is the largest and is "+
-		"rejected: reduce its data, or increase the limit", a.budget.used, n, a.budget.max, a.held)
-	a.budget.refusedBytes += a.held
+		"rejected: reduce its data, or increase the limit", a.budget.usedBytes, n, a.budget.max, a.usedBytes)
+	a.budget.refusedBytes += a.usedBytes
 	a.cancel(a.refusedErr)
 }
 
@@ -126,8 +126,8 @@ func (a *Account) Release(n int64) {
 	b := a.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n = min(n, a.held)
-	a.held, b.used = a.held-n, b.used-n
+	n = min(n, a.usedBytes)
+	a.usedBytes, b.usedBytes = a.usedBytes-n, b.usedBytes-n
 	if a.refusedErr != nil {
 		b.refusedBytes -= n
 	}
@@ -142,9 +142,9 @@ func (a *Account) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if a.refusedErr != nil {
-		b.refusedBytes -= a.held
+		b.refusedBytes -= a.usedBytes
 	}
-	b.used, a.held = b.used-a.held, 0
+	b.usedBytes, a.usedBytes = b.usedBytes-a.usedBytes, 0
 	delete(b.accounts, a)
 	a.cancel(context.Canceled)
 }

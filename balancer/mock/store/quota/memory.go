@@ -20,8 +20,8 @@ type Memory struct {
 	LimitErr func(used int64) error
 }
 
-// ItemOverhead is the memory of a value or document besides its own bytes.
-const ItemOverhead = 40
+// ItemOverheadBytes is the memory of a value or document besides its own bytes.
+const ItemOverheadBytes = 40
 
 // Hold charges n more bytes. It fails if the stage exceeds its limit.
 func (m *Memory) Hold(n int) error {
@@ -45,7 +45,7 @@ func (m *Memory) ReadAll(in Docs) ([]bson.Raw, error) {
 	var all []bson.Raw
 	for doc, err := range in {
 		if err == nil {
-			err = m.Hold(len(doc) + ItemOverhead)
+			err = m.Hold(len(doc) + ItemOverheadBytes)
 		}
 		if err != nil {
 			return nil, err

@@ -30,14 +30,14 @@ func (orphaned) RunCursorCommand(_ context.Context, _ string, command bson.D) ([
 
 // Documents to delete are not counted as ranges to delete.
 func TestBusyCountsRangesAndDocumentsApart(t *testing.T) {
-	found, err := (&live.ActivityReader{Commands: orphaned{}}).ReadBusy(t.Context(), true)
+	found, err := (&live.ActivityReader{Commands: orphaned{}}).ReadActivities(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranges := live.Busy{Kind: live.BusyDeletion, Namespace: "shop.orders", Shard: "s0", Count: 2}
-	got := live.MergeBusy([]live.Busy{ranges}, found)
+	ranges := live.Activity{Kind: live.ActivityDeletion, Namespace: "shop.orders", Shard: "s0", Count: 2}
+	got := live.MergeActivities([]live.Activity{ranges}, found)
 	ranges.Documents = 700
-	if !slices.Equal(got, []live.Busy{ranges}) {
+	if !slices.Equal(got, []live.Activity{ranges}) {
 		t.Errorf("got %#v, want %#v", got, ranges)
 	}
 }

@@ -94,7 +94,7 @@ func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
 		most = max(most, bytes[shard.ID])
 	}
 	copying := p.speeds.CopyTime(bytes)
-	low, high := p.speeds.Range(copying, most, 1, 0)
+	low, high := p.speeds.TimeRange(copying, most, 1, 0)
 	const least = balancer.DefaultMinReshardingDuration
 	w.Likely = max(least, copying+reshardingOverhead)
 	w.Low, w.High = max(least, low), max(least, high)+forecast.MaxRoundDelay

@@ -7,32 +7,32 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// withinCommands returns the commands of a step whose bounds are only estimates: the step applies to a
+// estimatedStepCommands returns the commands of a step whose bounds are only estimates: the step applies to a
 // chunk of its shard in a range, and the donor determines the split points. A step that has begun keeps
 // the range with which it began.
-func (s commandBuilder) withinCommands(r plan.Range) (commands []Command, span plan.Range, err error) {
+func (s commandBuilder) estimatedStepCommands(r plan.Range) (commands []Command, span plan.Range, err error) {
 	if begun, ok := s.actualRanges[s.step.Number]; ok {
 		span = begun
-	} else if span, ok = s.chooseSpan(r); !ok {
+	} else if span, ok = s.chooseRange(r); !ok {
 		return nil, span, nil // the chunks in the range contain less than the plan expected
 	}
 	switch s.step.Kind {
 	case plan.Move:
-		commands, err = s.moveWithinCommands(span)
+		commands, err = s.estimatedMoveCommands(span)
 	case plan.Split:
-		commands = s.splitWithinCommands(span)
+		commands = s.estimatedSplitCommands(span)
 	default:
-		commands = s.mergeWithinCommands(span)
+		commands = s.estimatedMergeCommands(span)
 	}
 	return commands, span, err
 }
 
-// chooseSpan returns the range of a step that has not begun: the chunk on the step's shard at the
+// chooseRange returns the range of a step that has not begun: the chunk on the step's shard at the
 // expected position, else the first chunk of the shard in the range. For a merge it returns the
 // adjacent chunks at the expected position. found is false if there is no such chunk.
-func (s commandBuilder) chooseSpan(r plan.Range) (span plan.Range, found bool) {
+func (s commandBuilder) chooseRange(r plan.Range) (span plan.Range, found bool) {
 	if s.step.Kind == plan.Merge {
-		return s.chooseMergeSpan(r)
+		return s.chooseMergeRange(r)
 	}
 	for _, c := range s.chunks {
 		if c.Shard != s.step.From {
@@ -63,8 +63,8 @@ func (s commandBuilder) extendToZoneBound(part plan.Range, c catalog.Chunk) plan
 	return part
 }
 
-// chooseMergeSpan returns the range of the first adjacent chunks on the shard of a merge.
-func (s commandBuilder) chooseMergeSpan(r plan.Range) (span plan.Range, found bool) {
+// chooseMergeRange returns the range of the first adjacent chunks on the shard of a merge.
+func (s commandBuilder) chooseMergeRange(r plan.Range) (span plan.Range, found bool) {
 	for _, c := range s.chunks {
 		there := c.Shard == s.step.From && catalog.Overlap(c.Min, c.Max, s.step.Min, s.step.Max)
 		switch {
@@ -91,8 +91,8 @@ func clip(c catalog.Chunk, r plan.Range) plan.Range {
 	return part
 }
 
-// moveWithinCommands returns the move of about one chunk size, beginning at the lower bound of span.
-func (s commandBuilder) moveWithinCommands(span plan.Range) ([]Command, error) {
+// estimatedMoveCommands returns the move of about one chunk size, beginning at the lower bound of span.
+func (s commandBuilder) estimatedMoveCommands(span plan.Range) ([]Command, error) {
 	c, found := s.chunkAt(span.Min)
 	switch {
 	case !found:
@@ -116,9 +116,9 @@ func (s commandBuilder) moveWithinCommands(span plan.Range) ([]Command, error) {
 	return commands, s.checkMoveAllowed(commands)
 }
 
-// splitWithinCommands returns the splits of a chunk at the points that its donor has returned. Before
+// estimatedSplitCommands returns the splits of a chunk at the points that its donor has returned. Before
 // the donor was asked, it returns one split without a point.
-func (s commandBuilder) splitWithinCommands(span plan.Range) (commands []Command) {
+func (s commandBuilder) estimatedSplitCommands(span plan.Range) (commands []Command) {
 	points, asked := s.splitPoints[s.step.Number]
 	if !asked {
 		cut := s.newCommand(plan.Split)
@@ -136,8 +136,8 @@ func (s commandBuilder) splitWithinCommands(span plan.Range) (commands []Command
 	return commands
 }
 
-// mergeWithinCommands returns the merge of adjacent chunks, unless they are one chunk already.
-func (s commandBuilder) mergeWithinCommands(span plan.Range) []Command {
+// estimatedMergeCommands returns the merge of adjacent chunks, unless they are one chunk already.
+func (s commandBuilder) estimatedMergeCommands(span plan.Range) []Command {
 	inside := slices.DeleteFunc(slices.Clone(s.chunks), func(c catalog.Chunk) bool {
 		return c.Shard != s.step.From || c.Min.Less(span.Min) || span.Max.Less(c.Max)
 	})

@@ -17,25 +17,25 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// BusyKind is a kind of work that keeps a cluster from being quiet.
-type BusyKind string
+// ActivityKind is a kind of work that keeps a cluster from being quiet.
+type ActivityKind string
 
-// These are the kinds of work. BusyUnknown stands for a part of the cluster that can't be read.
+// These are the kinds of work. ActivityUnknown stands for a part of the cluster that can't be read.
 const (
-	BusyRound       BusyKind = "round"
-	BusyMigration   BusyKind = "migration"
-	BusyMerge       BusyKind = "merge"
-	BusyMovePrimary BusyKind = "movePrimary"
-	BusyResharding  BusyKind = "resharding"
-	BusyDeletion    BusyKind = "rangeDeletion"
-	BusyRun         BusyKind = "run"
-	BusyVersion     BusyKind = "featureCompatibilityVersion"
-	BusyUnknown     BusyKind = "unknown"
+	ActivityRound       ActivityKind = "round"
+	ActivityMigration   ActivityKind = "migration"
+	ActivityMerge       ActivityKind = "merge"
+	ActivityMovePrimary ActivityKind = "movePrimary"
+	ActivityResharding  ActivityKind = "resharding"
+	ActivityDeletion    ActivityKind = "rangeDeletion"
+	ActivityRun         ActivityKind = "run"
+	ActivityFCVChange   ActivityKind = "featureCompatibilityVersion"
+	ActivityUnknown     ActivityKind = "unknown"
 )
 
-// Busy is work in progress that moves, merges or deletes data.
-type Busy struct {
-	Kind      BusyKind        `json:"kind"`
+// Activity is work in progress that moves, merges or deletes data.
+type Activity struct {
+	Kind      ActivityKind    `json:"kind"`
 	Namespace string          `json:"ns,omitzero"`
 	Shard     catalog.ShardID `json:"shard,omitzero"`
 	// Count is the number of pending range deletions; 0 if only the number of documents is known.
@@ -49,20 +49,20 @@ type Busy struct {
 }
 
 // String returns a description such as "migration of shop.orders on shard0, for 12s".
-func (b Busy) String() string {
+func (b Activity) String() string {
 	var text string
 	switch b.Kind {
-	case BusyRound:
+	case ActivityRound:
 		text = "a round of the balancer"
-	case BusyMigration:
+	case ActivityMigration:
 		text = "migration"
-	case BusyMerge:
+	case ActivityMerge:
 		text = "merge of chunks"
-	case BusyMovePrimary:
+	case ActivityMovePrimary:
 		text = "movePrimary"
-	case BusyResharding:
+	case ActivityResharding:
 		text = cmp.Or(b.Detail, "resharding")
-	case BusyDeletion:
+	case ActivityDeletion:
 		text = cmp.Or(b.Detail, humanize.Count(b.Count, "range deletion"))
 	default:
 		text = b.Detail
@@ -70,7 +70,7 @@ func (b Busy) String() string {
 	if b.Namespace != "" {
 		text += " of " + b.Namespace
 	}
-	if b.Shard != "" && b.Kind != BusyUnknown {
+	if b.Shard != "" && b.Kind != ActivityUnknown {
 		text += " on " + string(b.Shard)
 	}
 	if b.Elapsed >= time.Second {
@@ -80,7 +80,7 @@ func (b Busy) String() string {
 }
 
 // sameWork reports whether two reads have found the same work.
-func (b Busy) sameWork(other Busy) bool {
+func (b Activity) sameWork(other Activity) bool {
 	return b.Kind == other.Kind && b.Namespace == other.Namespace && b.Shard == other.Shard
 }
 
@@ -118,10 +118,10 @@ func (ar *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err
 	}, nil
 }
 
-// ReadBusy returns the work in progress on all shards. Range deletions, for which each shard is asked,
+// ReadActivities returns the work in progress on all shards. Range deletions, for which each shard is asked,
 // are read with all, or if there is no other work. A step-down of the config server's primary ends a
 // round, but the shards continue its commands; therefore the shards are asked as well.
-func (ar *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error) {
+func (ar *ActivityReader) ReadActivities(ctx context.Context, all bool) ([]Activity, error) {
 	list, err := ar.readOperations(ctx)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (ar *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error
 	}
 	if compatible.Changing() { // this moves metadata, even if the balancer is off
 		text := fmt.Sprintf("the feature compatibility version is %v", compatible)
-		list = append(list, Busy{Kind: BusyVersion, Detail: text})
+		list = append(list, Activity{Kind: ActivityFCVChange, Detail: text})
 	}
 	reshardings, err := ar.readReshardings(ctx)
 	if err != nil {
@@ -153,16 +153,16 @@ func (ar *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error
 // each.
 var busyCommands = []struct {
 	name string
-	kind BusyKind
+	kind ActivityKind
 }{
-	{"_shardsvrMoveRange", BusyMigration}, {"moveChunk", BusyMigration},
-	{"_shardsvrMergeAllChunksOnShard", BusyMerge}, {"_shardsvrMergeChunks", BusyMerge},
-	{"_shardsvrMovePrimary", BusyMovePrimary}, {"_movePrimary", BusyMovePrimary},
+	{"_shardsvrMoveRange", ActivityMigration}, {"moveChunk", ActivityMigration},
+	{"_shardsvrMergeAllChunksOnShard", ActivityMerge}, {"_shardsvrMergeChunks", ActivityMerge},
+	{"_shardsvrMovePrimary", ActivityMovePrimary}, {"_movePrimary", ActivityMovePrimary},
 }
 
 // readOperations reads the operations of the primaries of all shards. The worker thread of a donor is
 // shown only with idle connections, and without a collection.
-func (ar *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
+func (ar *ActivityReader) readOperations(ctx context.Context) ([]Activity, error) {
 	where := bson.A{bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}}}
 	for _, c := range busyCommands {
 		where = append(where, bson.D{{Key: "command." + c.name, Value: bson.D{{Key: "$exists", Value: true}}}})
@@ -173,16 +173,16 @@ func (ar *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
 	if err != nil {
 		return nil, ServerError(err)
 	}
-	var list []Busy
+	var list []Activity
 	for _, op := range ops {
 		list = append(list, parseBusy(op))
 	}
 	// A migration is shown several times; its command names the collection.
-	slices.SortStableFunc(list, func(a, b Busy) int { return cmp.Compare(len(b.Namespace), len(a.Namespace)) })
-	var some []Busy
+	slices.SortStableFunc(list, func(a, b Activity) int { return cmp.Compare(len(b.Namespace), len(a.Namespace)) })
+	var some []Activity
 	for _, b := range list {
-		known := slices.ContainsFunc(some, func(other Busy) bool {
-			return other.Kind == b.Kind && (other.Shard == b.Shard || b.Namespace == "" && b.Kind == BusyMigration)
+		known := slices.ContainsFunc(some, func(other Activity) bool {
+			return other.Kind == b.Kind && (other.Shard == b.Shard || b.Namespace == "" && b.Kind == ActivityMigration)
 		})
 		if !known {
 			some = append(some, b)
@@ -191,8 +191,8 @@ func (ar *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
 	return some, nil
 }
 
-func parseBusy(op bson.Raw) Busy {
-	b := Busy{Kind: BusyMigration, Shard: catalog.ShardID(text(op, "shard")), Elapsed: seconds(op, "secs_running")}
+func parseBusy(op bson.Raw) Activity {
+	b := Activity{Kind: ActivityMigration, Shard: catalog.ShardID(text(op, "shard")), Elapsed: seconds(op, "secs_running")}
 	for _, c := range busyCommands {
 		if ns := text(op, "command", c.name); ns != "" {
 			b.Kind, b.Namespace = c.kind, ns
@@ -205,7 +205,7 @@ func parseBusy(op bson.Raw) Busy {
 }
 
 // readReshardings reads the reshardings and collection moves in progress.
-func (ar *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
+func (ar *ActivityReader) readReshardings(ctx context.Context) ([]Activity, error) {
 	docs, err := ar.findInConfig(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
 	if err != nil {
 		return nil, err
@@ -214,9 +214,10 @@ func (ar *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
 	for _, doc := range docs {
 		all.addReshardingEntry(doc)
 	}
-	var list []Busy
+	var list []Activity
 	for _, r := range all.reshardings {
-		list = append(list, Busy{Kind: BusyResharding, Namespace: r.Namespace, Remaining: r.Remaining, Detail: r.Kind})
+		list = append(list, Activity{Kind: ActivityResharding, Namespace: r.Namespace, Remaining: r.Remaining,
+			Detail: r.Kind})
 	}
 	return list, nil
 }
@@ -229,7 +230,7 @@ func (ar *ActivityReader) findInConfig(ctx context.Context, command bson.D) ([]b
 
 // readDeletions reads the number of pending range deletions of each shard. It reads them from the
 // shards' primaries or, if these can't be reached, from the mongos, as the number of known orphans.
-func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
+func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Activity, error) {
 	if ar.Members == nil {
 		ar.membersErr = errors.New("the members of the shards can't be reached")
 	}
@@ -244,7 +245,7 @@ func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
 	list, err := ar.readOrphans(ctx)
 	if mongoerr.Is(err, mongoerr.UnknownStage) {
 		err = nil
-		list = []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
+		list = []Activity{{Kind: ActivityUnknown, Detail: fmt.Sprintf(
 			"range deletions, which only the shards know (to not wait for them: --ignore-deletions, ignoreDeletions: true): %v",
 			ar.membersErr)}}
 		if ar.Members != nil {
@@ -254,7 +255,7 @@ func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
 	return list, err
 }
 
-func (ar *ActivityReader) readShardDeletions(ctx context.Context) (list []Busy, err error) {
+func (ar *ActivityReader) readShardDeletions(ctx context.Context) (list []Activity, err error) {
 	ids, err := ar.Members.listShards(ctx)
 	if err != nil {
 		return nil, err
@@ -270,7 +271,7 @@ func (ar *ActivityReader) readShardDeletions(ctx context.Context) (list []Busy, 
 }
 
 // readOrphans reads which shards have orphaned documents.
-func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err error) {
+func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Activity, err error) {
 	docs, err := ar.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
 		bson.D{{Key: "$match", Value: bson.D{
@@ -282,12 +283,12 @@ func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err err
 		_, sizes := catalog.ParseDistribution(doc)
 		for id, data := range sizes {
 			if data.Orphans > 0 {
-				list = append(list, Busy{Kind: BusyDeletion, Namespace: text(doc, "ns"), Shard: id, Documents: data.Orphans,
+				list = append(list, Activity{Kind: ActivityDeletion, Namespace: text(doc, "ns"), Shard: id, Documents: data.Orphans,
 					Detail: humanize.Count(data.Orphans, "document") + " to delete"})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Busy) int {
+	slices.SortFunc(list, func(a, b Activity) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Shard, b.Shard))
 	})
 	return list, nil
@@ -295,19 +296,19 @@ func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err err
 
 // readPendingDeletions reads from the primary of a shard the number of pending range deletions, and
 // whether a migration is not decided, as after a step-down of the shard's primary.
-func (m *MemberReader) readPendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
-	err = m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
+func (m *MemberReader) readPendingDeletions(ctx context.Context, id catalog.ShardID) (list []Activity, err error) {
+	err = m.withShardClient(ctx, id, func(ctx context.Context, client *mongo.Client) error {
 		config := client.Database("config")
 		n, err := config.Collection("rangeDeletions").CountDocuments(ctx, bson.D{})
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			list = append(list, Busy{Kind: BusyDeletion, Shard: id, Count: n, Remaining: cleanupDelayOf(ctx, client)})
+			list = append(list, Activity{Kind: ActivityDeletion, Shard: id, Count: n, Remaining: cleanupDelayOf(ctx, client)})
 		}
 		unsettled, err := config.Collection("migrationCoordinators").CountDocuments(ctx, bson.D{})
 		if unsettled > 0 {
-			list = append(list, Busy{Kind: BusyMigration, Shard: id, Detail: "not settled"})
+			list = append(list, Activity{Kind: ActivityMigration, Shard: id, Detail: "not settled"})
 		}
 		return err
 	})
@@ -321,7 +322,7 @@ func (m *MemberReader) readPendingDeletions(ctx context.Context, id catalog.Shar
 // report it.
 func (m *MemberReader) readCleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
 	var delay time.Duration
-	err := m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
+	err := m.withShardClient(ctx, id, func(ctx context.Context, client *mongo.Client) error {
 		delay = cleanupDelayOf(ctx, client)
 		return nil
 	})
@@ -339,9 +340,9 @@ func cleanupDelayOf(ctx context.Context, client *mongo.Client) time.Duration {
 	return seconds(reply, delay)
 }
 
-// askShard calls f with a client of the primary of a shard, within the timeout of a member. It returns
+// withShardClient calls f with a client of the primary of a shard, within the timeout of a member. It returns
 // errors of f as a *MembersError.
-func (m *MemberReader) askShard(
+func (m *MemberReader) withShardClient(
 	ctx context.Context, id catalog.ShardID, f func(context.Context, *mongo.Client) error,
 ) error {
 	m.mu.Lock()
@@ -358,9 +359,9 @@ func (m *MemberReader) askShard(
 	return nil
 }
 
-// MergeBusy merges the work found by a read into earlier results, with the longest times and the largest
+// MergeActivities merges the work found by a read into earlier results, with the longest times and the largest
 // numbers.
-func MergeBusy(to, seen []Busy) []Busy {
+func MergeActivities(to, seen []Activity) []Activity {
 	for _, b := range seen {
 		i := slices.IndexFunc(to, b.sameWork)
 		if i < 0 {

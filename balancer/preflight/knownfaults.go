@@ -50,7 +50,7 @@ func AdvisoryCluster(run Run, facts Facts) advisory.Cluster {
 // SentCommands returns the commands that a run sends, in the terms of advisories.
 func SentCommands(run Run, s *catalog.Snapshot) (list []advisory.Command) {
 	sends := map[advisory.Command]bool{advisory.Drain: run.Shard != "" && run.Remove}
-	sends[advisory.Transition] = run.Shard == catalog.ConfigServerID && run.Remove
+	sends[advisory.TransitionToDedicated] = run.Shard == catalog.ConfigServerID && run.Remove
 	if run.Plan == nil {
 		sends[advisory.Move] = true
 	} else {

@@ -11,15 +11,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Planter injects inconsistencies into a cluster, such as those caused by server bugs, restores of
+// Corrupter injects inconsistencies into a cluster, such as those caused by server bugs, restores of
 // single shards, and commands that bypass the router. Each method takes the lock.
-type Planter struct{ c *Cluster }
+type Corrupter struct{ c *Cluster }
 
-// Planter returns a Planter of the cluster.
-func (c *Cluster) Planter() Planter { return Planter{c} }
+// Corrupter returns a Planter of the cluster.
+func (c *Cluster) Corrupter() Corrupter { return Corrupter{c} }
 
 // withCollection calls change with a shard's collection.
-func (p Planter) withCollection(id catalog.ShardID, ns string, change func(*localCollection) error) error {
+func (p Corrupter) withCollection(id catalog.ShardID, ns string, change func(*localCollection) error) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	s := p.c.shards[id]
@@ -30,7 +30,7 @@ func (p Planter) withCollection(id catalog.ShardID, ns string, change func(*loca
 }
 
 // CreateCollection creates a collection on one shard that does not have it.
-func (p Planter) CreateCollection(id catalog.ShardID, ns string, uuid bson.Binary) error {
+func (p Corrupter) CreateCollection(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	s := p.c.shards[id]
@@ -45,7 +45,7 @@ func (p Planter) CreateCollection(id catalog.ShardID, ns string, uuid bson.Binar
 }
 
 // Insert inserts a document on a shard that need not own its shard key.
-func (p Planter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
+func (p Corrupter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		_, err := l.docs.Insert(slices.Clone(doc))
 		return err
@@ -53,7 +53,7 @@ func (p Planter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
 }
 
 // Delete removes the document with an _id from a shard, if the shard has it.
-func (p Planter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
+func (p Corrupter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		if record, _, found := l.docs.FindByID(key); found {
 			l.docs.Delete(record)
@@ -63,7 +63,7 @@ func (p Planter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error 
 }
 
 // Documents returns a shard's documents of a collection, including orphans.
-func (p Planter) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
+func (p Corrupter) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
 	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		for _, doc := range l.docs.Scan() {
 			docs = append(docs, slices.Clone(doc))
@@ -75,7 +75,7 @@ func (p Planter) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
 }
 
 // Indexes returns the names of a collection's indexes on a shard.
-func (p Planter) Indexes(id catalog.ShardID, ns string) (names []string) {
+func (p Corrupter) Indexes(id catalog.ShardID, ns string) (names []string) {
 	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		for _, spec := range l.docs.Indexes() {
 			names = append(names, spec.Name)
@@ -87,7 +87,7 @@ func (p Planter) Indexes(id catalog.ShardID, ns string) (names []string) {
 }
 
 // UUIDOf returns the UUID of a collection on one shard; there is false if the shard does not have it.
-func (p Planter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there bool) {
+func (p Corrupter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there bool) {
 	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		uuid, there = l.uuid, true
 		return nil
@@ -96,17 +96,17 @@ func (p Planter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there 
 }
 
 // AddIndex creates an index on one shard.
-func (p Planter) AddIndex(id catalog.ShardID, ns string, spec store.IndexSpec) error {
+func (p Corrupter) AddIndex(id catalog.ShardID, ns string, spec store.IndexSpec) error {
 	return p.withCollection(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })
 }
 
 // DropIndex drops an index on one shard.
-func (p Planter) DropIndex(id catalog.ShardID, ns, name string) error {
+func (p Corrupter) DropIndex(id catalog.ShardID, ns, name string) error {
 	return p.withCollection(id, ns, func(l *localCollection) error { return l.docs.DropIndex(name) })
 }
 
 // SetOptions replaces the options of a collection on one shard.
-func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error {
+func (p Corrupter) SetOptions(id catalog.ShardID, ns string, options bson.D) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		made := newLocal(l.docs.Language, l.uuid, options, ns)
 		l.options, l.validator, l.warnOnly, l.moderate = options, made.validator, made.warnOnly, made.moderate
@@ -115,7 +115,7 @@ func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error
 }
 
 // SetUUID replaces the UUID of a collection on one shard.
-func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
+func (p Corrupter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		l.uuid = uuid
 		return nil
@@ -124,7 +124,7 @@ func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error 
 
 // ResetChunkHistory replaces the history of the chunk that begins at bound, as a restore of the config
 // server from an older backup may do. The new history begins with firstShard.
-func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, firstShard catalog.ShardID) error {
+func (p Corrupter) ResetChunkHistory(ns string, bound bson.Raw, firstShard catalog.ShardID) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	coll, err := p.c.config.RequireSharded(ns)
@@ -144,7 +144,7 @@ func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, firstShard catalog
 // OverrideConfigChunks makes reads of config.chunks return a collection's chunks as change
 // rewrites them, without those for which it returns nil; the routing tables stay as they are. A
 // nil change ends that.
-func (p Planter) OverrideConfigChunks(ns string, change func(chunk bson.Raw) bson.Raw) {
+func (p Corrupter) OverrideConfigChunks(ns string, change func(chunk bson.Raw) bson.Raw) {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	p.c.configChunks.overrides = map[string]func(bson.Raw) bson.Raw{ns: change}

@@ -16,7 +16,7 @@ func (f Forecast) Obstacles() (list []diagnosis.Finding) {
 		diagnosis.ConfigUnreachable, diagnosis.ShardUnreachable, diagnosis.SettingsUnreadable, diagnosis.ShardSlow,
 		diagnosis.BalanceUnknown,
 	}
-	for _, of := range f.Because {
+	for _, of := range f.BlockedBy {
 		if of.Actor != diagnosis.Balancer && of.Severity > diagnosis.Info && !slices.Contains(passing, of.Code) {
 			list = append(list, of)
 		}

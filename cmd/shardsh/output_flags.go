@@ -14,18 +14,18 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// answerFlags are the output options of a subcommand.
-type answerFlags struct {
+// outputFlags are the output options of a subcommand.
+type outputFlags struct {
 	sourceFlags
-	format string // text, json or another format of the subcommand
-	json   bool
-	file   string
-	given  func(option string) bool
+	format      string // text, json or another format of the subcommand
+	json        bool
+	file        string
+	isOptionSet func(option string) bool
 }
 
 // addFlags adds the output options with the given formats, the default first.
-func (o *answerFlags) addFlags(f *pflag.FlagSet, formats ...string) {
-	o.given = func(option string) bool { return f.Changed(option) }
+func (o *outputFlags) addFlags(f *pflag.FlagSet, formats ...string) {
+	o.isOptionSet = func(option string) bool { return f.Changed(option) }
 	f.StringVar(&o.format, "output", formats[0], "`"+strings.Join(formats, "|")+"` how to print it")
 	f.BoolVar(&o.json, "json", false, "short for --output json")
 	f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write to this file")
@@ -44,11 +44,11 @@ func isDirectory(path string) bool {
 
 // checkFormat returns an error for an unknown format, and for a file that can't be written, before the
 // cluster is read. The default format of a file whose name ends with .json is JSON.
-func (o *answerFlags) checkFormat(formats ...string) error {
+func (o *outputFlags) checkFormat(formats ...string) error {
 	switch {
 	case o.file != "" && !isDirectory(filepath.Dir(o.file)):
 		return usagef("-o %s: there is no directory %s", o.file, filepath.Dir(o.file))
-	case !o.given("output") && filepath.Ext(o.file) == ".json" && slices.Contains(formats, "json"):
+	case !o.isOptionSet("output") && filepath.Ext(o.file) == ".json" && slices.Contains(formats, "json"):
 		o.format = "json"
 	case o.json && o.format != formats[0] && o.format != "json":
 		return usagef("--json and --output %s exclude each other", o.format)
@@ -62,7 +62,7 @@ func (o *answerFlags) checkFormat(formats ...string) error {
 
 // write calls show with the destination of the answer. A regular file is replaced atomically; a device
 // such as /dev/null is written to.
-func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
+func (o *outputFlags) write(env environment, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
 		to := env.out()
 		if o.format == "json" {
@@ -74,7 +74,7 @@ func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
 }
 
 // print writes an answer as JSON, or its text.
-func (o *answerFlags) print(env environment, value any, text func() string) error {
+func (o *outputFlags) print(env environment, value any, text func() string) error {
 	return o.write(env, func(to io.Writer) error {
 		if o.format == "json" {
 			return writeJSON(to, value)

@@ -10,9 +10,9 @@ import (
 // maxPace is the highest pace of the mock's time: a day in a second.
 const maxPace = 86400
 
-// ParsePace parses --mock-time: real, virtual, or virtual with a pace such as 60x, at which the time
+// ParseMockTime parses --mock-time: real, virtual, or virtual with a pace such as 60x, at which the time
 // also advances by itself. An empty text selects the default.
-func ParsePace(text string) (pace float64, err error) {
+func ParseMockTime(text string) (pace float64, err error) {
 	if text == "" || text == "real" || text == "virtual" {
 		return 0, nil
 	}
@@ -24,8 +24,8 @@ func ParsePace(text string) (pace float64, err error) {
 	return pace, nil
 }
 
-// TimeName returns the banner's description of the mock's time.
-func TimeName(real bool, text string) string {
+// MockTimeText returns the banner's description of the mock's time.
+func MockTimeText(real bool, text string) string {
 	switch {
 	case real:
 		return "real"

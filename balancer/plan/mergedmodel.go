@@ -9,8 +9,8 @@ import (
 // The data of a shard are distributed evenly over its chunks, and a chunk that was merged from eight
 // counts as eight. If it counted as one, its size would be greatly underestimated, and too much would
 // move.
-func MeasuredAfterMerges(steps []Step) Model {
-	return Model{Measured, func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) sim.Amount {
+func MeasuredAfterMerges(steps []Step) ChunkModel {
+	return ChunkModel{Measured, func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) sim.Amount {
 		counts := chunkCounts(c, steps)
 		if len(counts) == 0 || len(c.ChunkSizes) > 0 || len(c.Sampled) > 0 {
 			return sim.Measured(c, chunkSize)
