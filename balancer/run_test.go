@@ -71,7 +71,7 @@ type endedCluster struct {
 }
 
 func (c *endedCluster) WithCluster(exchange func(balancer.Cluster)) {
-	c.timedCluster.With(func(b balancer.Cluster) {
+	c.timedCluster.WithCluster(func(b balancer.Cluster) {
 		if c.end == nil {
 			c.after++
 		} else {

@@ -46,7 +46,7 @@ func newStopping(t *testing.T, release catalog.Release) *stopping {
 	}
 	t.Cleanup(func() { _ = turn.RestoreAndRelease(context.Background()) })
 	var routing balancer.Routing
-	turn.With(func(c balancer.Cluster) { routing, err = c.Routing(t.Context(), "shop.hashed") })
+	turn.WithCluster(func(c balancer.Cluster) { routing, err = c.Routing(t.Context(), "shop.hashed") })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,7 +145,7 @@ func (w *world) counts(ns string) map[catalog.ShardID]int {
 	w.Helper()
 	var routing balancer.Routing
 	var err error
-	w.free().With(func(c balancer.Cluster) { routing, err = c.Routing(w.Context(), ns) })
+	w.free().WithCluster(func(c balancer.Cluster) { routing, err = c.Routing(w.Context(), ns) })
 	if err != nil {
 		w.Fatal(err)
 	}
