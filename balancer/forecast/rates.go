@@ -33,7 +33,7 @@ type rates struct {
 	measuredCount int
 	// medianTime is the median of the measured times.
 	medianTime time.Duration
-	// bytesPerSecond is the rate while a clone is copied. waiting is the part of that step that does not
+	// bytesPerSecond is the rate while a clone is copied. fixedCloneTime is the part of that step that does not
 	// grow with the bytes. otherSteps is the duration of all other steps.
 	bytesPerSecond             float64
 	fixedCloneTime, otherSteps time.Duration

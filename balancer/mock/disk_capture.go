@@ -28,14 +28,14 @@ type changeCapture struct {
 	users  map[string][]byte
 	meta   map[string][]byte
 
-	lastLazyState lazyState // as last written
+	lastEagerState eagerState // as last written
 
 	emit         func(disk.Entry)
 	foundChanges bool // whether this capture has found a change
 }
 
-// lazyState is state that is written only together with other changes or when forced.
-type lazyState struct {
+// eagerState is the state beside documents and definitions. A change of it alone is a reason to write, too.
+type eagerState struct {
 	stamp         bson.Timestamp
 	objectIDCount uint32
 	term          int64
@@ -92,9 +92,9 @@ func (t *changeCapture) capture(c *Cluster, force bool, emit func(disk.Entry)) b
 	})
 	t.captureSmallBucket(disk.BucketUsers, t.users, len(c.storage.users), maps.All(c.storage.users))
 	t.captureMeta(disk.MetaParameters, mustEncode(c.parameters.Values()))
-	now := lazyState{c.ids.LastStamp, c.ids.ObjectIDCount(), c.balancer.term, c.installed.byHost.Load()}
-	if t.foundChanges || force || t.lastLazyState != now {
-		t.lastLazyState = now
+	now := eagerState{c.ids.LastStamp, c.ids.ObjectIDCount(), c.balancer.term, c.installed.byHost.Load()}
+	if t.foundChanges || force || t.lastEagerState != now {
+		t.lastEagerState = now
 		t.captureMeta(disk.MetaState, mustEncode(c.storage.storedState()))
 	}
 	t.emit = nil

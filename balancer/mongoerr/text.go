@@ -76,15 +76,15 @@ func arrayText(array bson.RawArray) string {
 
 // DoubleText formats a double so that it does not look like an integer, as the server does in its messages.
 func DoubleText(f float64) string {
-	text := PlainDoubleText(f)
+	text := DoubleDigits(f)
 	if strings.ContainsAny(text, ".eIN") {
 		return text
 	}
 	return text + ".0"
 }
 
-// PlainDoubleText formats a double with up to 16 digits, like "%.16g".
-func PlainDoubleText(f float64) string {
+// DoubleDigits formats a double with up to 16 digits, like "%.16g".
+func DoubleDigits(f float64) string {
 	if math.IsInf(f, 0) { // Infinity or -Infinity
 		return strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+") + "inity"
 	}

@@ -99,5 +99,6 @@ func boundLiteral(p catalog.KeyPattern, k catalog.Key) string { return humanize.
 
 // commentText returns a text that can't end the line of the comment, whatever it contains.
 func commentText(text string) string {
-	return strings.ReplaceAll(strings.Trim(strconv.Quote(text), `"`), `\"`, `"`)
+	quoted := strconv.Quote(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }

@@ -13,6 +13,6 @@ func newKeyboard(func(string) string) (*liner.State, *keyboard) { return liner.N
 
 func (*keyboard) begin(bool)                   {}
 func (*keyboard) end(string) bool              { return false }
-func (*keyboard) restorePasteMode()            {}
+func (*keyboard) leavePasteMode()              {}
 func (*keyboard) noteCompletions(int)          {}
 func (*keyboard) printIfUntouched(func()) bool { return false }

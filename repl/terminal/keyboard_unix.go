@@ -99,7 +99,7 @@ func (k *keyboard) end(line string) (left bool) {
 	_, _ = k.wakeW.Write([]byte{0})
 	close(k.ended)
 	k.forward.Wait()
-	k.restorePasteMode()
+	k.leavePasteMode()
 	k.setSignals(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,8 +121,8 @@ func (k *keyboard) setSignals(on bool) {
 	_ = unix.IoctlSetTermios(k.fd, setTermios, &mode)
 }
 
-// restorePasteMode restores the terminal's paste mode, even during a prompt.
-func (k *keyboard) restorePasteMode() {
+// leavePasteMode restores the terminal's paste mode, even during a prompt.
+func (k *keyboard) leavePasteMode() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.showing {

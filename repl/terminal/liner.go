@@ -124,7 +124,7 @@ func (t *terminal) OnTab(complete func(line string) (head string, completions []
 
 func (t *terminal) Close() error {
 	if t.keyboard != nil {
-		t.keyboard.restorePasteMode()
+		t.keyboard.leavePasteMode()
 	}
 	return t.state.Close()
 }

@@ -35,9 +35,9 @@ func ExampleWithMock() {
 	cluster.Crash("shard1")
 	// ... what the program does with uri, and whether it says so ...
 	cluster.Restart("shard1")
-	cluster.FailNext("insert", mocktest.Failure{SuccessesFirst: 3, CloseConnection: true})
+	cluster.FailNext("insert", mocktest.Failure{After: 3, CloseConnection: true})
 	// ... does it lose the fourth document? ...
-	if broken := cluster.BrokenInvariants(); len(broken) > 0 {
+	if broken := cluster.Broken(); len(broken) > 0 {
 		t.Error(broken)
 	}
 	_ = uri

@@ -47,9 +47,9 @@ func (m *Mock) Slow(node string, latency time.Duration) {
 
 // Failure describes how commands fail.
 type Failure struct {
-	// SuccessesFirst is the number of commands that succeed first, Times the number of commands that fail then; 0
+	// After is the number of commands that succeed first, Times the number of commands that fail then; 0
 	// counts as 1.
-	SuccessesFirst, Times int
+	After, Times int
 	// Code is the server's error code; 0 stands for HostUnreachable (6).
 	Code int
 	// CloseConnection closes the connection without an answer.
@@ -59,7 +59,7 @@ type Failure struct {
 // FailNext makes the next commands of a name fail.
 func (m *Mock) FailNext(command string, f Failure) {
 	m.t.Helper()
-	how := []bson.E{{Key: "after", Value: f.SuccessesFirst}, {Key: "times", Value: max(f.Times, 1)}}
+	how := []bson.E{{Key: "after", Value: f.After}, {Key: "times", Value: max(f.Times, 1)}}
 	if f.Code != 0 {
 		how = append(how, bson.E{Key: "code", Value: f.Code})
 	}
@@ -84,9 +84,9 @@ func (m *Mock) Fill(namespace string, bytes int64) {
 // Save writes the whole cluster with its documents to a file for WithSnapshot.
 func (m *Mock) Save(path string) { m.t.Helper(); m.Command("mockSave", path) }
 
-// BrokenInvariants returns the violated invariants: chunks have no gaps, each document is visible exactly once. It
+// Broken returns the violated invariants: chunks have no gaps, each document is visible exactly once. It
 // is empty if the cluster is intact.
-func (m *Mock) BrokenInvariants() (broken []string) {
+func (m *Mock) Broken() (broken []string) {
 	m.t.Helper()
 	var reply struct {
 		Broken []string `bson:"broken"`

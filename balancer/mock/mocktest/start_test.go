@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	m.FailNext("aggregate", mocktest.Failure{SuccessesFirst: 1, Times: 2, Code: 50})
+	m.FailNext("aggregate", mocktest.Failure{After: 1, Times: 2, Code: 50})
 	for i, fails := range []bool{false, true, true, false} {
 		if err := count(); (err != nil) != fails {
 			t.Errorf("the %d. count: %v", i+1, err)
@@ -125,7 +125,7 @@ func TestFaults(t *testing.T) {
 	m.Slow("shard0", 0)
 	m.StepDown()
 	m.Fill("app.orders", 1<<20)
-	if broken := m.BrokenInvariants(); len(broken) > 0 {
+	if broken := m.Broken(); len(broken) > 0 {
 		t.Error(broken)
 	}
 }

@@ -153,15 +153,15 @@ func (c *conn) takeMessage() (message, error) {
 	m, err := c.receiveOrHangUp(t)
 	if err == nil {
 		t.take()
-		t.kept = true
+		t.passedOn = true
 	}
 	return m, err
 }
 
 // handlingLock is the handling baton for a message that is being read.
 type handlingLock struct {
-	c          *conn
-	held, kept bool
+	c              *conn
+	held, passedOn bool
 }
 
 func (t *handlingLock) take() {
@@ -182,7 +182,7 @@ func (t *handlingLock) waitForTurn() {
 
 // end releases the baton unless a message is to be handled.
 func (t *handlingLock) end() {
-	if t.held && !t.kept {
+	if t.held && !t.passedOn {
 		t.c.handling.unlock()
 	}
 }

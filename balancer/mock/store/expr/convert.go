@@ -305,7 +305,7 @@ func convertToString(v value.Value, how conversion) (value.Value, error) {
 func plainText(v value.Value) (string, error) {
 	switch v.Type {
 	case bson.TypeDouble:
-		return mongoerr.PlainDoubleText(value.DoubleAt(v.Value)), nil
+		return mongoerr.DoubleDigits(value.DoubleAt(v.Value)), nil
 	case bson.TypeDecimal128:
 		return value.DecimalAt(v.Value).String(), nil
 	case bson.TypeDateTime:
