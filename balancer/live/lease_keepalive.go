@@ -33,10 +33,9 @@ func releaseContext(ctx context.Context) (context.Context, context.CancelFunc) {
 func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, release func(context.Context) error) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	renewedAt := time.Now().Add(-l.age())
 	go func() {
 		defer close(done)
-		lose(renewLoop(held, renewedAt, l.options.Duration, l.renewWithMajority, l.cancelUnlessRenewed))
+		lose(renewLoop(held, l.options.Duration, l.age, l.renewWithMajority, l.cancelUnlessRenewed))
 	}()
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
@@ -47,11 +46,12 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, release fu
 	}
 }
 
-// renewLoop renews a lease, which was last renewed at renewedAt, three times per lease duration. It calls
-// onUncertain when renewals have failed for so long that the lease may have expired. It does not compare
-// clocks: the lease lasts at least its duration from the time at which a renewal was requested.
-func renewLoop(ctx context.Context, renewedAt time.Time, duration time.Duration, renew func(context.Context) error,
-	onUncertain func()) error {
+// renewLoop renews a lease three times per lease duration. It calls onUncertain when renewals have failed for
+// so long that the lease may have expired. age returns the time since the request of the last successful
+// renewal: the lease lasts at least its duration from then, so no clocks are compared.
+func renewLoop(ctx context.Context, duration time.Duration, age func() time.Duration,
+	renew func(context.Context) error, onUncertain func(),
+) error {
 	tick := time.NewTicker(duration / 3)
 	defer tick.Stop()
 	for {
@@ -60,18 +60,14 @@ func renewLoop(ctx context.Context, renewedAt time.Time, duration time.Duration,
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
-		asked := time.Now()
-		left := duration - elapsedSince(renewedAt)
+		left := duration - age()
 		if left <= 0 {
 			left = duration / 3
 		}
-		switch err := withTimeout(ctx, left, renew); {
-		case err == nil:
-			renewedAt = asked
-		case errors.Is(err, ErrLeaseLost):
+		if err := withTimeout(ctx, left, renew); errors.Is(err, ErrLeaseLost) {
 			return err
 		}
-		if elapsedSince(renewedAt) >= duration && ctx.Err() == nil {
+		if age() >= duration && ctx.Err() == nil {
 			onUncertain()
 		}
 	}

@@ -60,9 +60,16 @@ func TestKeep(t *testing.T) {
 				defer stop()
 				began, times, doubts := time.Now(), 0, 0
 				var doubt time.Duration
-				err := renewLoop(ctx, time.Now(), lasts, func(ctx context.Context) error {
+				renewedAt := began
+				age := func() time.Duration { return time.Since(renewedAt) }
+				err := renewLoop(ctx, lasts, age, func(ctx context.Context) error {
 					times++
-					return tc.renew(ctx, times)
+					asked := time.Now()
+					err := tc.renew(ctx, times)
+					if err == nil {
+						renewedAt = asked
+					}
+					return err
 				}, func() {
 					if doubts++; doubts == 1 {
 						doubt = time.Since(began)
@@ -87,7 +94,8 @@ func TestKeepAfterAWhile(t *testing.T) {
 		defer stop()
 		began, doubt := time.Now(), time.Duration(0)
 		broken := errors.New("no way there")
-		_ = renewLoop(ctx, began.Add(-40*time.Second), time.Minute, func(context.Context) error { return broken }, func() {
+		age := func() time.Duration { return 40*time.Second + time.Since(began) }
+		_ = renewLoop(ctx, time.Minute, age, func(context.Context) error { return broken }, func() {
 			doubt = time.Since(began)
 		})
 		if doubt != 20*time.Second {

@@ -163,28 +163,29 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 				groups = append(groups, []number{one})
 			}
 		}
-		for _, group := range groups {
+		doubles := make([]int, len(groups))
+		for i, group := range groups {
 			// Above, doubles are too far apart for the fractions.
-			if doubles := countDoubles(group); doubles > 0 {
-				c.last = min(c.last, 1<<(doublePrecision-bits.Len(uint(doubles)))-1)
+			if doubles[i] = countDoubles(group); doubles[i] > 0 {
+				c.last = min(c.last, 1<<(doublePrecision-bits.Len(uint(doubles[i])))-1)
 			}
 		}
 		for i, whole := range c.ascending(len(groups), random) {
-			maskFractions(groups[i], whole, done, random)
+			maskFractions(groups[i], doubles[i], whole, done, random)
 		}
 		list = list[n:]
 	}
 }
 
 // maskFractions masks numbers with equal integer parts. Those that doubles represent get fractions that
-// doubles represent, too, so that they stay distinct; those between them get more digits.
-func maskFractions(list []number, whole uint64, done map[number]number, random *rand.Rand) {
+// doubles represent, too, so that they stay distinct; those between them get more digits. doubles is the number
+// of fractions that doubles represent.
+func maskFractions(list []number, doubles int, whole uint64, done map[number]number, random *rand.Rand) {
 	parts := list
 	if len(list) > 0 && list[0].fraction == "" {
 		done[list[0]] = number{negative: list[0].negative, whole: whole}
 		parts = list[1:]
 	}
-	doubles := countDoubles(parts)
 	precision := min(bits.Len64(10*uint64(doubles)), doublePrecision-bits.Len64(whole))
 	chosen := ascending((1<<max(precision, 0))-1, doubles, random)
 	before := binaryFraction(0, precision)
